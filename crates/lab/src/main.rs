@@ -6,7 +6,7 @@
 //!
 //! **One stage for a scenario and a cascade** (`scenario/stage.rs`): the server, the lease of the host, the disk and
 //! the control groups that any of the acts needs. The result of a run is a line of JSON as soon as it is there
-//! (`scenario/kept.rs`), because a whole score takes hours; the pages are made from the lines. Judging a run is
+//! (`scenario/result_lines.rs`), because a whole score takes hours; the pages are made from the lines. Judging a run is
 //! separate from running it (`scenario/judge.rs`), so that `--again` can try a better catalogue on the same evidence.
 //!
 //! **A replica and its source** are two servers of the lab (`scenario/partner.rs`, `testbed/src/replica.rs`). The
@@ -32,8 +32,8 @@ mod cascade;
 mod demo;
 mod healthy;
 mod load;
-mod made;
 mod product;
+mod provenance;
 mod scenario;
 mod sweep;
 

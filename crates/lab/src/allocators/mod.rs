@@ -2,7 +2,7 @@
 
 mod numbers;
 mod rounds;
-mod told;
+mod summary;
 
 use std::process::ExitCode;
 
@@ -36,13 +36,13 @@ pub(crate) fn run(args: &Allocators) -> Result<ExitCode> {
         some => some.to_vec(),
     };
     let (trials, left_out) = rounds::run(kind, &allocators, args.rounds, args.json)?;
-    let summaries = told::summaries(&trials);
-    let sheet = told::sheet(kind, args.rounds, &trials, &summaries, &left_out);
+    let summaries = summary::summaries(&trials);
+    let sheet = summary::sheet(kind, args.rounds, &trials, &summaries, &left_out);
     if let Some(path) = &args.html {
         write_private(path, report::document_html(&sheet).as_bytes())?;
     }
     if args.json {
-        let document = told::json(kind, args.rounds, &trials, &summaries, &left_out);
+        let document = summary::json(kind, args.rounds, &trials, &summaries, &left_out);
         output::print_json(&document)?;
     } else {
         output::print_page(&report::document_text(&sheet, &output::text_options()))?;

@@ -23,7 +23,7 @@ use testbed::{PrivateServer, ServerKind};
 use super::measure::{heading, median, scheduled_seconds, table_line};
 use crate::background::terminate;
 use crate::product::{Recorder, program};
-use crate::scenario::felt::{Watcher, measure};
+use crate::scenario::client_latency::{Watcher, measure};
 use crate::scenario::stage::start_recorder;
 
 /// The stalls: a server that is stopped, locks of two kinds, processors of two kinds.

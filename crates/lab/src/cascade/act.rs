@@ -33,7 +33,7 @@ const WARM_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// What an act came to.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct ActResult {
     pub(super) what: String,
     pub(super) cause: String,
     pub(super) outcome: Outcome,
@@ -80,7 +80,7 @@ pub(super) struct Trial {
     pub(super) through: Vec<Value>,
 }
 
-impl Told {
+impl ActResult {
     /// What was changed, one after the other.
     pub(super) fn trials(&self) -> impl Iterator<Item = &Trial> {
         self.in_vain.iter().chain(&self.remedy)
@@ -140,7 +140,7 @@ struct Stage<'a> {
     quiet: bool,
 }
 
-pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) -> Result<Told> {
+pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) -> Result<ActResult> {
     directory(dir)?;
     world.become_like(&act.arguments, &act.environment)?;
     let set_up = world.stage.set_up(act)?;
@@ -179,7 +179,7 @@ pub(super) fn run(world: &mut World, act: &Scenario, dir: &Path, quiet: bool) ->
         Some(path) => explain(path)?,
         None => Value::Null,
     };
-    let mut told = Told {
+    let mut told = ActResult {
         what: act.what.clone(),
         cause: act.truth.cause.clone(),
         through: through(&act.truth, &verdict),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::{Part, Section};
 use serde_json::Value;
 
-use super::act::{Told, Trial, verdict};
+use super::act::{ActResult, Trial, verdict};
 use super::headline::headline;
 
 /// A cause in the order in which one meets them.
@@ -35,7 +35,7 @@ impl Link<'_> {
 }
 
 /// Effects before their causes.
-pub(super) fn chain(acts: &[Told]) -> Vec<Link<'_>> {
+pub(super) fn chain(acts: &[ActResult]) -> Vec<Link<'_>> {
     let mut chain = Vec::new();
     for told in acts {
         for (index, through) in told.through.iter().enumerate() {
@@ -56,7 +56,7 @@ pub(super) fn chain(acts: &[Told]) -> Vec<Link<'_>> {
     chain
 }
 
-fn tried(told: &Told, compared: impl Fn(&Trial) -> Option<&Value>) -> Vec<(&str, String)> {
+fn tried(told: &ActResult, compared: impl Fn(&Trial) -> Option<&Value>) -> Vec<(&str, String)> {
     told.trials()
         .filter_map(|trial| Some((trial.what.as_str(), in_words(compared(trial)?))))
         .collect()
@@ -90,13 +90,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cascade::told::tests::told;
+    use crate::cascade::summary::tests::act_result;
     use crate::scenario::judge::Role;
 
     #[test]
     fn the_chain_has_the_effects_before_their_causes() {
         let effect = json!({"title": "The log's mutex", "cause": "log-mutex", "level": "likely"});
-        let mut acts = [told(Role::Also, Role::Also, Some(effect))];
+        let mut acts = [act_result(Role::Also, Role::Also, Some(effect))];
         let remedy = acts[0].remedy.as_mut().unwrap();
         remedy.through[0] = json!({"verdict": "not-proven", "signals": [
             {"role": "deciding", "fate": "less"},

@@ -3,7 +3,7 @@
 mod act;
 mod chain;
 mod headline;
-mod told;
+mod summary;
 mod world;
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use testbed::{Cascade, Scenario, ServerKind};
 
 use crate::args::CascadeRun;
 use crate::scenario::judge::Outcome;
-use act::Told;
+use act::ActResult;
 use world::World;
 
 /// An act's cause was not named, its remedy is not proven, or a wrong one was named beside it.
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
     }
     world.stage.end()?;
     let server = cascade.kind.name();
-    let sheet = told::sheet(server, &cascade.what, begin, &told);
+    let sheet = summary::sheet(server, &cascade.what, begin, &told);
     let page = args.dir.join("cascade.html");
     write_private(&page, report::document_html(&sheet).as_bytes())?;
     if args.json {
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CascadeRun) -> Result<ExitCode> {
         output::print_page(&report::document_text(&sheet, &output::text_options()))?;
         output::print_line(&format!("wrote {}", page.display()))?;
     }
-    let proven = told.iter().all(told::is_proven);
+    let proven = told.iter().all(summary::is_proven);
     Ok(ExitCode::from(if proven { 0 } else { NOT_PROVEN }))
 }
 
@@ -76,10 +76,10 @@ pub(crate) fn prove(
 ) -> Result<Outcome> {
     let begin = jiff::Timestamp::now();
     let mut world = World::new(kind, std::slice::from_ref(scenario))?;
-    let told: Told = act::run(&mut world, scenario, dir, quiet)?;
+    let told: ActResult = act::run(&mut world, scenario, dir, quiet)?;
     world.stage.end()?;
     let told = [told];
-    let sheet = told::sheet(kind.name(), &scenario.what, begin, &told);
+    let sheet = summary::sheet(kind.name(), &scenario.what, begin, &told);
     let page = dir.join(format!("{}.html", scenario.name));
     write_private(&page, report::document_html(&sheet).as_bytes())?;
     if !quiet {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use testbed::{Scenario, ServerKind, Truth};
 
-use super::harm::Harm;
+use super::overhead::Overhead;
 use crate::product::explain;
 
 /// What came of it.
@@ -47,7 +47,7 @@ pub(crate) struct Outcome {
     /// What `fix` changed.
     pub(crate) remedy: Vec<String>,
     /// What the recorder cost the server, where that was measured.
-    pub(crate) harm: Option<Harm>,
+    pub(crate) harm: Option<Overhead>,
     /// What `compare` says of the break and the time after the remedy: `worked`, `no-effect`, `worse`, `not-proven`.
     pub(crate) proof: Option<String>,
     /// The same of each step on the way to the remedy.

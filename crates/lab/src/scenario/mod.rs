@@ -1,21 +1,21 @@
 //! The lab's scenarios: run, and scored against their truth.
 
-pub(crate) mod felt;
-mod harm;
+pub(crate) mod client_latency;
 pub(crate) mod host;
 pub(crate) mod judge;
-pub(crate) mod kept;
+mod overhead;
 pub(crate) mod partner;
 mod peers;
 mod peers_table;
-pub(crate) mod prove;
 mod pt_stalk;
+pub(crate) mod result_lines;
 pub(crate) mod run;
 mod score;
 pub(crate) mod stage;
 pub(crate) mod steps;
 mod table;
 pub(crate) mod traffic;
+pub(crate) mod verification;
 mod work;
 
 use std::path::Path;

@@ -26,7 +26,7 @@ enum Role {
 
 impl Partner {
     /// Starts it, where any of these has one.
-    pub(crate) fn of(acts: &[Scenario], kind: ServerKind) -> Result<Option<Self>> {
+    pub(crate) fn for_acts(acts: &[Scenario], kind: ServerKind) -> Result<Option<Self>> {
         let source = acts.iter().find_map(|act| act.source.clone());
         let role = match source {
             Some(traffic) => Role::Source(traffic),

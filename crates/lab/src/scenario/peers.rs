@@ -11,17 +11,17 @@ use model::Incident;
 use serde_json::Value;
 use testbed::{Scenario, ServerKind};
 
-use super::felt::{Nobody, Watcher, measure};
-use super::harm::Freezeframe;
+use super::client_latency::{Nobody, Watcher, measure};
+use super::overhead::Freezeframe;
 use super::peers_table::{NOBODY, RECORDER, Row, noticed};
 use super::pt_stalk::{PtStalk, TUNINGS, collection};
-use super::{chosen, here, kept, peers_table};
+use super::{chosen, here, peers_table, result_lines};
 use crate::args::ScenarioPeers;
 use crate::product::explain;
 
 pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
     let mut rows: Vec<Row> = match &args.keep {
-        Some(path) => kept::read(path)?,
+        Some(path) => result_lines::read(path)?,
         None => Vec::new(),
     };
     let mut skipped = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ScenarioPeers) -> Result<ExitCode> {
                     row.named = named(&explain(path)?);
                 }
             }
-            kept::replace(path, &rows)?;
+            result_lines::replace(path, &rows)?;
         }
         _ => run_all(args, &mut rows, &mut skipped)?,
     }
@@ -78,7 +78,7 @@ fn run_all(args: &ScenarioPeers, rows: &mut Vec<Row>, skipped: &mut Vec<String>)
         match beside(&scenario, kind, &dir, args) {
             Ok(more) => {
                 if let Some(path) = &args.keep {
-                    kept::add(path, &more)?;
+                    result_lines::add(path, &more)?;
                 }
                 rows.extend(more);
             }

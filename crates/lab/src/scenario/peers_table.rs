@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::felt::Measured;
+use super::client_latency::Measured;
 use super::pt_stalk::TUNINGS;
 use super::table::{BLOCKED, middle_and_worst};
 
@@ -82,7 +82,7 @@ pub(super) fn markdown(rows: &[Row], skipped: &[String]) -> String {
     let mut text = String::from(HEAD);
     let captured = rows.iter().filter_map(|row| row.captured.as_deref());
     let names = captured.filter_map(|path| path.file_name()?.to_str());
-    text.push_str(&crate::made::line(names));
+    text.push_str(&crate::provenance::line(names));
     text.push_str(&summary(rows));
     text.push_str("| scenario | freezeframe | pt-stalk | pt-stalk, tuned |\n|---|---|---|---|\n");
     let mut breaks: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
@@ -187,11 +187,11 @@ pub(super) fn noticed(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::felt::{Felt, Measured};
+    use super::super::client_latency::{ClientLatency, Measured};
     use super::*;
 
     fn row(scenario: &str, watcher: &str, noticed: Option<f64>, per_second: f64) -> Row {
-        let felt = |per_second| Felt {
+        let felt = |per_second| ClientLatency {
             per_second,
             probe_worst_ms: 5.0,
         };

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use testbed::PrivateServer;
 
-use super::felt::Watcher;
+use super::client_latency::Watcher;
 
 /// How often its log is looked at for the moment of the trigger.
 const POLL: Duration = Duration::from_millis(50);

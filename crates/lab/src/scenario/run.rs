@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use testbed::{Help, Scenario, ServerKind, Step, Withheld};
 
 use super::judge::{Outcome, StageProof, judge};
-use super::prove::{self, Span};
 use super::stage::{Stage, start_recorder};
 use super::steps::{Scene, take, undo_all};
 use super::traffic::load;
+use super::verification::{self, Span};
 use crate::background::Background;
 use crate::cascade;
 use crate::product::{Recorder, longest_since};
@@ -143,11 +143,11 @@ pub(super) fn run(
         recorder.stop()?;
         let cause = &scenario.truth.cause;
         outcome.proof = Some(match noticed.filter(|_| again.is_some()) {
-            Some(again) => prove::compare_incidents(&incident, &again, dir, cause)?,
-            None => prove::compare(&span, &after, dir, server, cause)?,
+            Some(again) => verification::compare_incidents(&incident, &again, dir, cause)?,
+            None => verification::compare(&span, &after, dir, server, cause)?,
         });
         for (then, after) in &stages {
-            let verdict = prove::compare(&span, after, dir, server, &then.cause)?;
+            let verdict = verification::compare(&span, after, dir, server, &then.cause)?;
             outcome.stages.push(StageProof {
                 what: then.what.clone(),
                 cause: then.cause.clone(),

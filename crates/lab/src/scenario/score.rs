@@ -8,7 +8,7 @@ use testbed::{Scenario, ServerKind};
 
 use super::judge::{self, Outcome};
 use super::run::{self, Options};
-use super::{chosen, code, harm, here, kept, row, table};
+use super::{chosen, code, here, overhead, result_lines, row, table};
 use crate::args::ScenarioScore;
 
 /// `freezeframe-lab score`.
@@ -20,7 +20,7 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
     };
     // Another one may have written to the file meanwhile.
     if let Some(path) = &args.keep {
-        outcomes = kept::read(path)?;
+        outcomes = result_lines::read(path)?;
     }
     if args.again {
         judge_again(&mut outcomes)?;
@@ -52,7 +52,7 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
 fn run_all(args: &ScenarioScore) -> Result<(Vec<Outcome>, Vec<String>)> {
     let scenarios = chosen(&args.names)?;
     let mut outcomes = match &args.keep {
-        Some(path) => kept::read(path)?,
+        Some(path) => result_lines::read(path)?,
         None => Vec::new(),
     };
     let mut skipped = Vec::new();
@@ -76,7 +76,7 @@ fn run_all(args: &ScenarioScore) -> Result<(Vec<Outcome>, Vec<String>)> {
                             output::print(&row(&outcome))?;
                         }
                         if let Some(path) = &args.keep {
-                            kept::add(path, std::slice::from_ref(&outcome))?;
+                            result_lines::add(path, std::slice::from_ref(&outcome))?;
                         }
                         outcomes.push(outcome);
                     }
@@ -143,7 +143,7 @@ fn once(
     let mut outcome = run::run(scenario, kind, &dir, options)?;
     // What it costs is the same each time.
     if args.harm && first {
-        outcome.harm = Some(harm::harm(scenario, kind, &dir)?);
+        outcome.harm = Some(overhead::measure_overhead(scenario, kind, &dir)?);
     }
     Ok(outcome)
 }

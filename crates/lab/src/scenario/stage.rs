@@ -10,8 +10,8 @@ use testbed::{Churn, Login, PrivateServer, Scenario, ServerKind, SlowSync};
 
 use super::host::{Host, OnHost};
 use super::partner::Partner;
-use super::prove::Fixes;
 use super::steps::Scene;
+use super::verification::Fixes;
 use crate::product::Recorder;
 
 /// How long one statement of the preparation may take.
@@ -78,7 +78,7 @@ impl Stage {
             .transpose()?;
         let mut environment = first.environment.clone();
         environment.extend(slow.iter().flat_map(SlowSync::environment));
-        let partner = Partner::of(acts, kind)?;
+        let partner = Partner::for_acts(acts, kind)?;
         let mut arguments: Vec<String> = churn.iter().map(Churn::argument).collect();
         arguments.extend(partner.iter().flat_map(Partner::arguments));
         arguments.extend(first.arguments.clone());

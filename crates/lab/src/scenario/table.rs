@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::felt::Felt;
-use super::harm::Harm;
+use super::client_latency::ClientLatency;
 use super::judge::Outcome;
+use super::overhead::Overhead;
 use super::seconds;
 
 const HEAD: &str = "\
@@ -25,7 +25,7 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
     let mut text = String::from(HEAD);
     let incidents = outcomes.iter().filter_map(|one| one.incident.as_deref());
     let names = incidents.filter_map(|path| path.file_name()?.to_str());
-    text.push_str(&crate::made::line(names));
+    text.push_str(&crate::provenance::line(names));
     text.push_str(&summary(outcomes));
     let servers: BTreeSet<&str> = outcomes.iter().map(|one| one.server.as_str()).collect();
     let heads = servers.iter().map(|server| format!(" {server} |"));
@@ -59,7 +59,7 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
             different(runs.iter().flat_map(|run| proofs(run))),
             runs.iter()
                 .find_map(|run| run.harm)
-                .map_or_else(String::new, harm),
+                .map_or_else(String::new, overhead_cell),
         );
     }
     for one in skipped {
@@ -177,8 +177,8 @@ fn different<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 /// and a ratio of them says nothing.
 pub(super) const BLOCKED: f64 = 0.5;
 
-fn harm(harm: Harm) -> String {
-    let ratio = |with: Felt, without: Felt| {
+fn overhead_cell(harm: Overhead) -> String {
+    let ratio = |with: ClientLatency, without: ClientLatency| {
         if without.per_second > 0.0 {
             format!("{:.2}", with.per_second / without.per_second)
         } else {
@@ -198,13 +198,13 @@ fn harm(harm: Harm) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::felt::{Felt, Measured};
-    use super::super::harm::Harm;
-    use super::harm;
+    use super::super::client_latency::{ClientLatency, Measured};
+    use super::super::overhead::Overhead;
+    use super::overhead_cell;
 
     #[test]
     fn a_ratio_is_told_where_clients_were_answered() {
-        let felt = |per_second| Felt {
+        let felt = |per_second| ClientLatency {
             per_second,
             probe_worst_ms: 5.0,
         };
@@ -213,7 +213,7 @@ mod tests {
                 healthy: felt(400.0),
                 broken: felt(broken),
             };
-            harm(Harm {
+            overhead_cell(Overhead {
                 without: side(alone),
                 with: side(beside),
             })

@@ -93,7 +93,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    fn of(cell: Cell) -> Self {
+    fn from_cell(cell: Cell) -> Self {
         Self {
             family: cell.mechanism.family(),
             pool: cell.pool,
@@ -147,7 +147,7 @@ impl Chooser {
     pub(super) fn least_are(&self, is: impl Fn(Setting) -> bool) -> bool {
         let least = self.covered.values().min();
         let mut cells = self.covered.iter();
-        cells.all(|(cell, count)| Some(count) != least || is(Setting::of(*cell)))
+        cells.all(|(cell, count)| Some(count) != least || is(Setting::from_cell(*cell)))
     }
 
     /// The next stage of those that are allowed now, as long as `time` allows. What it has counts as covered.
@@ -158,13 +158,13 @@ impl Chooser {
     ) -> Option<Plan> {
         let mut cells: Vec<(u32, u64, Cell)> = Vec::new();
         for (cell, count) in &self.covered {
-            if is_allowed(Setting::of(*cell)) {
+            if is_allowed(Setting::from_cell(*cell)) {
                 cells.push((*count, self.random.next(), *cell));
             }
         }
         cells.sort_unstable();
-        let setting = cells.first().map(|(.., cell)| Setting::of(*cell))?;
-        cells.retain(|(.., cell)| Setting::of(*cell) == setting);
+        let setting = cells.first().map(|(.., cell)| Setting::from_cell(*cell))?;
+        cells.retain(|(.., cell)| Setting::from_cell(*cell) == setting);
         let cells: Vec<Cell> = chain(&cells, time)
             .into_iter()
             .map(|(.., cell)| cell)
@@ -273,7 +273,7 @@ mod tests {
         assert!(
             plan.cells
                 .iter()
-                .all(|cell| Setting::of(*cell) == plan.setting)
+                .all(|cell| Setting::from_cell(*cell) == plan.setting)
         );
         assert_eq!(plan.cells[0].distance_s, 60);
         let time: Duration = plan.cells.iter().map(|cell| cell.time()).sum();
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn it_is_known_when_only_heavy_ones_are_left() {
-        let is_light = |cell: &Cell| !Setting::of(*cell).is_heavy();
+        let is_light = |cell: &Cell| !Setting::from_cell(*cell).is_heavy();
         let mut some = Chooser::new(&Mechanism::ALL, all().filter(is_light).skip(1), 1);
         assert!(!some.least_are(Setting::is_heavy));
         let rest = Chooser::new(&Mechanism::ALL, all().filter(is_light), 1);

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use testbed::{PrivateServer, ServerKind, Watch};
 
-use super::felt;
+use super::client_latency;
 use super::healthy_work::{Item, Work, clock_back};
 use super::judge::is_excused;
 use super::lines::{Alarm, From, Healthy, Line, Watched};
+use super::notices::Recorder;
 use super::recording::Truth;
 use super::report::Report;
 use super::stalls::{POLL, Until, WARM_UP};
-use super::told::Recorder;
 use super::{clients, mechanisms};
 use crate::background::Background;
 use crate::healthy::work;
@@ -110,7 +110,7 @@ pub(super) fn run(
             run.from.server
         ),
         stalls: Vec::new(),
-        slow: felt::excused(&run.watch),
+        slow: client_latency::excused(&run.watch),
     });
     report.clean(&dir, has_failed, &run.recorder.written, &run.frames_wanted);
     result.and(stopped)
@@ -221,7 +221,7 @@ impl Run<'_> {
 
     /// False alarms since the last time, and what was told while the users hung.
     fn judge(&mut self, beside: &str) -> Result<(usize, usize)> {
-        let stretches = felt::excused(&self.watch);
+        let stretches = client_latency::excused(&self.watch);
         let new = self.recorder.told.get(self.judged..).unwrap_or_default();
         let (felt, wrong): (Vec<_>, Vec<_>) =
             new.iter().partition(|told| is_excused(told, &stretches));

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::felt::Felt;
-use super::told::Told;
+use super::client_latency::ClientStall;
+use super::notices::Notice;
 
 /// How far beside a felt stall something may be told of it, milliseconds.
 pub(super) const SLACK_MS: i64 = 2000;
@@ -26,7 +26,11 @@ pub(super) struct Judged {
 }
 
 /// Each felt stall with what was told of it, and the numbers of what was told of none.
-pub(super) fn judge(felt: &[Felt], told: &[Told], now_ms: i64) -> (Vec<Judged>, Vec<usize>) {
+pub(super) fn judge(
+    felt: &[ClientStall],
+    told: &[Notice],
+    now_ms: i64,
+) -> (Vec<Judged>, Vec<usize>) {
     let mut judged = vec![Judged::default(); felt.len()];
     let mut of_none = Vec::new();
     for (number, told) in told.iter().enumerate() {
@@ -70,7 +74,7 @@ pub(super) fn judge(felt: &[Felt], told: &[Told], now_ms: i64) -> (Vec<Judged>, 
 }
 
 /// Whether something told began in or beside one of these stretches, and so is no false alarm.
-pub(super) fn is_excused(told: &Told, stretches: &[Range<i64>]) -> bool {
+pub(super) fn is_excused(told: &Notice, stretches: &[Range<i64>]) -> bool {
     let is_beside = |stretch: &Range<i64>| {
         let around = stretch.start - SLACK_MS..=stretch.end + SLACK_MS;
         around.contains(&told.onset_ms) || around.contains(&told.trigger_ms)
@@ -78,12 +82,12 @@ pub(super) fn is_excused(told: &Told, stretches: &[Range<i64>]) -> bool {
     stretches.iter().any(is_beside)
 }
 
-fn range(told: &Told, now_ms: i64) -> Range<i64> {
+fn range(told: &Notice, now_ms: i64) -> Range<i64> {
     told.onset_ms..told.end_ms.unwrap_or(now_ms).max(told.onset_ms)
 }
 
 /// Milliseconds that both have; below 0 is the distance between them.
-fn overlap_ms(range: &Range<i64>, felt: &Felt) -> i64 {
+fn overlap_ms(range: &Range<i64>, felt: &ClientStall) -> i64 {
     range.end.min(felt.to_ms) - range.start.max(felt.from_ms)
 }
 
@@ -100,8 +104,8 @@ fn beyond(ms: i64, range: Range<i64>) -> i64 {
 mod tests {
     use super::*;
 
-    fn felt(from_ms: i64, to_ms: i64) -> Felt {
-        Felt {
+    fn felt(from_ms: i64, to_ms: i64) -> ClientStall {
+        ClientStall {
             from_ms,
             to_ms,
             earliest_ms: from_ms - 100,
@@ -111,8 +115,8 @@ mod tests {
         }
     }
 
-    fn told(onset_ms: i64, trigger_ms: i64, end_ms: Option<i64>) -> Told {
-        Told {
+    fn told(onset_ms: i64, trigger_ms: i64, end_ms: Option<i64>) -> Notice {
+        Notice {
             event: "triggered".to_owned(),
             id: None,
             onset_ms,

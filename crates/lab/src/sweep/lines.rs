@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use testbed::ServerKind;
 
 use super::cells::Cell;
-use super::felt::Felt;
-use super::told::Told;
+use super::client_latency::ClientStall;
+use super::notices::Notice;
 use crate::product::program;
 
 /// A stall that is felt this long, seconds, must nearly always be noticed.
@@ -51,7 +51,7 @@ pub(super) struct Stall {
     /// From the end of the felt stall before, seconds; None: it was the first one.
     pub(super) distance_s: Option<f64>,
     /// What its users felt. None: nobody hung.
-    pub(super) felt: Option<Felt>,
+    pub(super) felt: Option<ClientStall>,
     /// The usual time of an answer, milliseconds.
     pub(super) usual_ms: f64,
     /// Something of its own was told of it.
@@ -163,7 +163,7 @@ impl Line {
 }
 
 impl Alarm {
-    pub(super) fn new(from: &From, beside: String, told: &Told) -> Self {
+    pub(super) fn new(from: &From, beside: String, told: &Notice) -> Self {
         Self {
             from: from.clone(),
             beside,

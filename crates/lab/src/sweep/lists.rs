@@ -1,6 +1,6 @@
 //! What somebody should look at, a line each.
 
-use super::felt::Felt;
+use super::client_latency::ClientStall;
 use super::lines::Stall;
 use super::numbers::NEAR_S;
 use super::table::Table;
@@ -10,7 +10,7 @@ impl Table<'_> {
         let missed = self.counted().filter(|stall| !stall.noticed);
         missed
             .map(|stall| {
-                let felt = stall.felt.as_ref().map_or(0.0, Felt::seconds);
+                let felt = stall.felt.as_ref().map_or(0.0, ClientStall::seconds);
                 let merged = if stall.merged {
                     ", told as one with the stall before"
                 } else {

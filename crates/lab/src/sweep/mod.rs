@@ -4,22 +4,22 @@
 //! their own clock is the truth that the recorder's words are held against.
 
 mod cells;
+mod client_latency;
 mod clients;
-mod felt;
 mod healthy;
 mod healthy_work;
 mod judge;
 mod lines;
 mod lists;
 mod mechanisms;
+mod notices;
 mod numbers;
 mod page;
+mod progress;
 mod recording;
 mod report;
 mod stalls;
 mod table;
-mod telling;
-mod told;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +34,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use testbed::ServerKind;
 
 use crate::args::Sweep;
-use crate::scenario::{host, kept};
+use crate::scenario::{host, result_lines};
 use cells::{Chooser, Plan, Setting};
 use lines::Line;
 pub(crate) use mechanisms::Mechanism;
@@ -81,7 +81,7 @@ enum Work {
 pub(crate) fn run(args: &Sweep) -> Result<ExitCode> {
     let kind = ServerKind::from(args.server);
     let mut lines: Vec<Line> = match &args.keep {
-        Some(path) => kept::read(path)?,
+        Some(path) => result_lines::read(path)?,
         None => Vec::new(),
     };
     if !args.again {
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Sweep) -> Result<ExitCode> {
     if lines.is_empty() {
         bail!("there is no result");
     }
-    let table = table::Table::of(&lines);
+    let table = table::Table::from_lines(&lines);
     if let Some(path) = &args.markdown {
         std::fs::write(path, table.markdown()).with_context(|| path.display().to_string())?;
     }

@@ -20,7 +20,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn of<'a>(stalls: impl Iterator<Item = &'a Stall>) -> Self {
+    pub(super) fn from_stalls<'a>(stalls: impl Iterator<Item = &'a Stall>) -> Self {
         let mut numbers = Self {
             felt: 0,
             noticed: 0,

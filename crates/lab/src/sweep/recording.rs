@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use cli::recorded;
 use serde_json::{Value, json};
 
-use super::felt::Felt;
+use super::client_latency::ClientStall;
 
 /// So much of the begin of a stage is kept, milliseconds.
 const STRETCH_MAX_MS: i64 = 3_600_000;
@@ -18,7 +18,7 @@ pub(super) struct Truth<'a> {
     /// What was done to it, in words.
     pub(super) what: String,
     /// Each stall that was made, with what was felt of it.
-    pub(super) stalls: Vec<(String, Option<&'a Felt>, Range<i64>)>,
+    pub(super) stalls: Vec<(String, Option<&'a ClientStall>, Range<i64>)>,
     /// Stretches in which somebody waited or was answered slowly, whatever the reason.
     pub(super) slow: Vec<Range<i64>>,
 }

@@ -10,7 +10,7 @@ use cli::output;
 use super::lines::{Length, Line, Stall};
 use super::recording::{self, Truth};
 use crate::args::Sweep;
-use crate::scenario::kept;
+use crate::scenario::result_lines;
 
 /// So many stages with something to look at keep their directories.
 const KEPT_MAX: usize = 50;
@@ -50,7 +50,7 @@ impl Report {
         }
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = &self.keep {
-            kept::add(path, lines)?;
+            result_lines::add(path, lines)?;
         }
         inner.lines.extend(lines.iter().cloned());
         if !self.quiet {
@@ -150,7 +150,10 @@ fn told_of(stall: &Stall) -> String {
         cell.length_s,
         cell.distance_s,
     );
-    let felt = stall.felt.as_ref().map_or(0.0, super::felt::Felt::seconds);
+    let felt = stall
+        .felt
+        .as_ref()
+        .map_or(0.0, super::client_latency::ClientStall::seconds);
     let seconds =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:+.1}"));
     match (stall.length(), stall.noticed) {

@@ -9,13 +9,13 @@ use anyhow::{Context, Result, ensure};
 use testbed::{IDLE_CONNECTIONS_MAX, Leak, ServerKind, Slow, Step};
 
 use super::cells::{Cell, Plan};
+use super::client_latency::{self, ClientStall};
 use super::clients::{self, Users};
-use super::felt::{self, Felt};
 use super::lines::{From, Line, Watched};
 use super::mechanisms::{Family, Mechanism};
+use super::notices::Recorder;
 use super::recording::Truth;
 use super::report::Report;
-use super::told::Recorder;
 use crate::scenario::stage::Stage;
 use crate::scenario::steps::{Taken, take, undo_all};
 
@@ -77,7 +77,7 @@ pub(super) struct Made {
     pub(super) cell: Cell,
     pub(super) done_ms: (i64, i64),
     pub(super) distance_s: Option<f64>,
-    pub(super) felt: Option<Felt>,
+    pub(super) felt: Option<ClientStall>,
     pub(super) usual_ms: f64,
     pub(super) machine_load: f64,
     pub(super) is_told: bool,
@@ -255,7 +255,7 @@ impl Run<'_> {
                     (what, made.felt.as_ref(), from..to)
                 })
                 .collect(),
-            slow: felt::excused(&self.users.watch),
+            slow: client_latency::excused(&self.users.watch),
         }
     }
 
@@ -266,10 +266,12 @@ impl Run<'_> {
         let before_ms = self.made.last().map(Made::end_ms);
         let usual_ms = watch.usual_ms();
         let from_ms = watch.now_ms();
-        let calm_from = from_ms - felt::CALM_MS;
-        let calm = before_ms.map_or(calm_from, |end| calm_from.max(end + felt::FLOW_MS));
-        let limit =
-            felt::limit_ms(usual_ms).max(felt::longest_ms(&watch.hung_from(0), calm..from_ms) * 2);
+        let calm_from = from_ms - client_latency::CALM_MS;
+        let calm = before_ms.map_or(calm_from, |end| {
+            calm_from.max(end + client_latency::FLOW_MS)
+        });
+        let limit = client_latency::limit_ms(usual_ms)
+            .max(client_latency::longest_ms(&watch.hung_from(0), calm..from_ms) * 2);
         let until = Instant::now() + length;
         let scene = stage.scene();
         let mut taken: Vec<Taken> = Vec::new();
@@ -319,7 +321,7 @@ impl Run<'_> {
             std::thread::sleep(POLL);
         }
         // Who was refused knocks again within a second; what flows for a second is the end.
-        let settled = watch.now_ms() + felt::FLOW_MS;
+        let settled = watch.now_ms() + client_latency::FLOW_MS;
         while watch.now_ms() < settled {
             self.recorder.read()?;
             std::thread::sleep(POLL);
@@ -328,7 +330,7 @@ impl Run<'_> {
         testbed::say(&stage.server.login(), &["SELECT 1".to_owned()], BACK_MAX)
             .with_context(|| format!("after {}", cell.mechanism.name()))?;
         let new = self.users.watch.hung_from(hung_before);
-        let felt = felt::felt(&new, limit, from_ms..to_ms, |time| {
+        let felt = client_latency::client_stall(&new, limit, from_ms..to_ms, |time| {
             self.flows(time, from_ms)
         })
         .map(|felt| self.bounded(felt, cell, from_ms));
@@ -357,12 +359,12 @@ impl Run<'_> {
 
     /// With the last answer before it, and the first one after it. Clients that belong to what was done may have hung
     /// before any other did.
-    fn bounded(&self, felt: Felt, cell: Cell, done_ms: i64) -> Felt {
+    fn bounded(&self, felt: ClientStall, cell: Cell, done_ms: i64) -> ClientStall {
         let watch = &self.users.watch;
         let last = watch.last_answer_before_ms(felt.from_ms);
         let last = last.filter(|_| !cell.mechanism.has_clients());
         let first = watch.first_answer_from_ms(felt.to_ms);
-        Felt {
+        ClientStall {
             earliest_ms: last.unwrap_or(done_ms).max(done_ms).min(felt.from_ms),
             latest_ms: first.unwrap_or(felt.to_ms).max(felt.to_ms),
             ..felt

@@ -33,7 +33,7 @@ type Target = (&'static str, String, Option<bool>);
 type Row = (String, Numbers);
 
 impl<'a> Table<'a> {
-    pub(super) fn of(lines: &'a [Line]) -> Self {
+    pub(super) fn from_lines(lines: &'a [Line]) -> Self {
         let mut table = Self {
             stalls: Vec::new(),
             alarms: Vec::new(),
@@ -56,7 +56,7 @@ impl<'a> Table<'a> {
     }
 
     fn of_length(&self, length: Length) -> Numbers {
-        Numbers::of(
+        Numbers::from_stalls(
             self.stalls
                 .iter()
                 .copied()
@@ -79,7 +79,7 @@ impl<'a> Table<'a> {
 
     fn targets(&self) -> Vec<Target> {
         let (long, short) = (self.of_length(Length::Long), self.of_length(Length::Short));
-        let both = Numbers::of(self.counted());
+        let both = Numbers::from_stalls(self.counted());
         let of_share = |count, of, least| (of > 0).then(|| share(count, of) >= least);
         let within = |value: Option<f64>, most| value.map(|value| value <= most);
         let cells = both.cells();
@@ -136,7 +136,8 @@ impl<'a> Table<'a> {
             let values: BTreeSet<(u64, String)> =
                 self.stalls.iter().map(|stall| of(&stall.cell)).collect();
             let rows = values.into_iter().map(|value| {
-                let numbers = Numbers::of(self.counted().filter(|stall| of(&stall.cell) == value));
+                let numbers =
+                    Numbers::from_stalls(self.counted().filter(|stall| of(&stall.cell) == value));
                 (value.1, numbers)
             });
             (name, rows.collect())
@@ -173,7 +174,7 @@ impl<'a> Table<'a> {
             .filter(|item| item.skipped.is_none())
             .map(|item| item.seconds)
             .sum();
-        let merged = Numbers::of(self.counted()).merged;
+        let merged = Numbers::from_stalls(self.counted()).merged;
         vec![
             format!(
                 "{run} of {} cells run, {felt} of them felt; {} stalls: {} felt 4.5 s or longer, {} felt 1.5 to 4.5 s, {} shorter, {} not felt",
@@ -235,7 +236,7 @@ impl<'a> Table<'a> {
         );
         if is_markdown {
             let stages = self.stalls.iter().map(|stall| stall.from.stage.as_str());
-            page.text.push_str(&crate::made::line(stages));
+            page.text.push_str(&crate::provenance::line(stages));
         }
         self.summary().iter().for_each(|line| page.line(line));
         page.head(2, "Targets");
@@ -348,7 +349,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use super::super::cells::Pace;
-    use super::super::felt::Felt;
+    use super::super::client_latency::ClientStall;
     use super::super::lines::From;
     use super::super::mechanisms::Mechanism;
     use super::*;
@@ -374,7 +375,7 @@ mod tests {
             },
             done_ms: (0, felt_ms),
             distance_s: None,
-            felt: (felt_ms > 0).then_some(Felt {
+            felt: (felt_ms > 0).then_some(ClientStall {
                 from_ms: 0,
                 to_ms: felt_ms,
                 earliest_ms: 0,
@@ -410,7 +411,7 @@ mod tests {
             stall(5_000, Some(1.5)),
             stall(2_000, Some(1.0)),
         ]);
-        let table = Table::of(&lines);
+        let table = Table::from_lines(&lines);
         assert!(table.is_met(), "{:?}", table.targets());
         assert!(table.missed().is_empty());
         assert_eq!(table.of_length(Length::Long).felt, 1);
@@ -421,17 +422,17 @@ mod tests {
     #[test]
     fn one_that_is_missed_told_late_or_told_wrongly_is_seen() {
         let missed = lines([stall(5_000, None)]);
-        assert!(!Table::of(&missed).is_met());
-        assert_eq!(Table::of(&missed).missed().len(), 1);
+        assert!(!Table::from_lines(&missed).is_met());
+        assert_eq!(Table::from_lines(&missed).missed().len(), 1);
         let late = lines([stall(20_000, Some(4.5))]);
-        assert!(!Table::of(&late).is_met());
+        assert!(!Table::from_lines(&late).is_met());
         let far = Stall {
             onset_error_s: Some(-1.2),
             ..stall(5_000, Some(1.0))
         };
         let far = lines([far]);
-        assert!(!Table::of(&far).is_met());
-        assert_eq!(Table::of(&far).inexact().len(), 1);
+        assert!(!Table::from_lines(&far).is_met());
+        assert_eq!(Table::from_lines(&far).inexact().len(), 1);
     }
 
     #[test]
@@ -446,7 +447,7 @@ mod tests {
             says: "no answer".to_owned(),
         };
         let lines = [Line::FalseAlarm(alarm)];
-        let table = Table::of(&lines);
+        let table = Table::from_lines(&lines);
         assert!(!table.is_met());
         assert_eq!(
             table.false_alarms(),
@@ -460,7 +461,7 @@ mod tests {
         let text = serde_json::to_string(&lines[0]).unwrap();
         let again: Line = serde_json::from_str(&text).unwrap();
         let again = [again];
-        let table = Table::of(&again);
+        let table = Table::from_lines(&again);
         let markdown = table.markdown();
         assert!(
             markdown.contains("| SIGSTOP | 1 | 100.0 % (1) | 1.5 s | 1.5 s |"),
@@ -478,11 +479,11 @@ mod tests {
     fn delays_are_by_rank() {
         let delays = (1..=100).map(|n| stall(5_000, Some(f64::from(n) / 10.0)));
         let all: Vec<Stall> = delays.collect();
-        let numbers = Numbers::of(all.iter());
+        let numbers = Numbers::from_stalls(all.iter());
         assert_eq!(
             (numbers.delay(0.5), numbers.delay(0.99)),
             (Some(5.0), Some(9.9))
         );
-        assert_eq!(Numbers::of(std::iter::empty()).delay(0.5), None);
+        assert_eq!(Numbers::from_stalls(std::iter::empty()).delay(0.5), None);
     }
 }

@@ -31,7 +31,7 @@ const DEADLINES: server::Deadlines = server::Deadlines {
 
 /// What clients felt in a stretch of time.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Felt {
+pub(crate) struct ClientLatency {
     /// Statements of all clients that were answered, a second.
     pub(crate) per_second: f64,
     /// The longest time that a `SELECT 1` on a connection of its own took, milliseconds.
@@ -41,8 +41,8 @@ pub(crate) struct Felt {
 /// Before the break, and in it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Measured {
-    pub(crate) healthy: Felt,
-    pub(crate) broken: Felt,
+    pub(crate) healthy: ClientLatency,
+    pub(crate) broken: ClientLatency,
 }
 
 /// A program that watches while a scenario runs.
@@ -84,7 +84,7 @@ pub(crate) fn measure(
     let usual = Background::start(load(server, &scenario.healthy, BOUND)?)?;
     std::thread::sleep(HEALTHY);
     let usual = usual.end()?;
-    let healthy = Felt {
+    let healthy = ClientLatency {
         per_second: usual.per_second,
         probe_worst_ms: probe.end()?,
     };
@@ -105,7 +105,7 @@ pub(crate) fn measure(
         .map(|result| result.statements)
         .sum();
     statements += usual.end()?.statements;
-    let broken = Felt {
+    let broken = ClientLatency {
         per_second: statements as f64 / begin.elapsed().as_secs_f64(),
         probe_worst_ms: probe.end()?,
     };

@@ -23,7 +23,7 @@ const CONFIG: &str = "[detect]\nincidents_per_hour = 100000\n[incident]\nbefore_
 
 /// A stall as it was told. Times are of the wall clock, milliseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Notice {
     /// `triggered`, `again` or `suppressed`.
     pub(super) event: String,
     /// Of its incident; none for one that was suppressed.
@@ -41,7 +41,7 @@ pub(super) struct Recorder {
     lines: Receiver<String>,
     events: File,
     /// Every stall so far.
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<Notice>,
     /// Incidents that were written, by their id.
     pub(super) written: BTreeMap<String, PathBuf>,
     /// What else was told that nobody hopes for.
@@ -103,7 +103,7 @@ impl Recorder {
                 let Some((onset_ms, trigger_ms)) = times else {
                     return;
                 };
-                self.told.push(Told {
+                self.told.push(Notice {
                     event: name,
                     id: event["id"].as_str().map(str::to_owned),
                     onset_ms,
@@ -116,7 +116,7 @@ impl Recorder {
             "ended" => {
                 let onset = time(&event["onset"]);
                 let end = time(&event["end"]);
-                let open = |told: &Told| told.end_ms.is_none();
+                let open = |told: &Notice| told.end_ms.is_none();
                 let of_it = self
                     .told
                     .iter()

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use report::{Bar, BarGroup, BarUnit, Bars, Document, Interval, Part, Section, Tone};
 use serde_json::Value;
 
-use super::act::{Measured, Told, Trial};
+use super::act::{ActResult, Measured, Trial};
 use super::chain::{chain, overview};
 use super::headline::{headline, text};
 use crate::scenario::judge::{Named, Role};
@@ -14,22 +14,22 @@ const SIGNS_MAX: usize = 6;
 
 /// The true cause stood first, what leads to it was named as its effect, its remedy worked where there is one, and nothing
 /// wrong was named in any break.
-pub(super) fn is_proven(told: &Told) -> bool {
+pub(super) fn is_proven(told: &ActResult) -> bool {
     told.outcome.passed() && names_effects(told) && !wrong_beside(told)
 }
 
-fn names_effects(told: &Told) -> bool {
+fn names_effects(told: &ActResult) -> bool {
     told.through.iter().all(|through| through.finding.is_some())
 }
 
-fn wrong_beside(told: &Told) -> bool {
+fn wrong_beside(told: &ActResult) -> bool {
     told.named
         .iter()
         .chain(told.trials().flat_map(|trial| &trial.named))
         .any(|named| named.role == Role::Wrong)
 }
 
-pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[Told]) -> Document {
+pub(super) fn sheet(server: &str, what: &str, begin: Timestamp, acts: &[ActResult]) -> Document {
     let proven = acts.iter().filter(|told| is_proven(told)).count();
     let mut sections: Vec<Section> = acts
         .iter()
@@ -78,7 +78,7 @@ fn signs(finding: &Value) -> Part {
     Part::list(list)
 }
 
-fn section(number: usize, told: &Told) -> Section {
+fn section(number: usize, told: &ActResult) -> Section {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
         (Some(1), _) if !names_effects(told) => ("effect not named", Tone::Bad),
@@ -188,7 +188,7 @@ fn say(unit: &str, value: &Value) -> String {
 }
 
 /// Each time that the break was made, with its name.
-fn breaks(told: &Told) -> Vec<(String, &Measured)> {
+fn breaks(told: &ActResult) -> Vec<(String, &Measured)> {
     let mut all = vec![("broken".to_owned(), &told.before)];
     for trial in told.trials() {
         if let Some(after) = &trial.after {
@@ -198,7 +198,7 @@ fn breaks(told: &Told) -> Vec<(String, &Measured)> {
     all
 }
 
-fn numbers(told: &Told) -> Part {
+fn numbers(told: &ActResult) -> Part {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     Part::numbers(
         [
@@ -227,8 +227,8 @@ fn numbers(told: &Told) -> Part {
     )
 }
 
-fn together(acts: &[Told]) -> Section {
-    let group = |told: &Told| BarGroup {
+fn together(acts: &[ActResult]) -> Section {
+    let group = |told: &ActResult| BarGroup {
         title: told.outcome.scenario.clone(),
         bars: breaks(told)
             .into_iter()
@@ -262,7 +262,11 @@ pub(super) mod tests {
     use super::*;
 
     /// An act whose remedy worked, and what was named beside its cause in the break and after the remedy.
-    pub(in crate::cascade) fn told(first: Role, after: Role, effect: Option<Value>) -> Told {
+    pub(in crate::cascade) fn act_result(
+        first: Role,
+        after: Role,
+        effect: Option<Value>,
+    ) -> ActResult {
         let measured = Measured {
             statements_per_second: Some(30.0),
             p95_us: None,
@@ -273,7 +277,7 @@ pub(super) mod tests {
             "wrong": [],
             "break_per_second": 30.0, "sentence": "It was the disk.", "remedy": [], "stages": [],
         });
-        Told {
+        ActResult {
             what: "A slow disk.".to_owned(),
             outcome: serde_json::from_value(outcome).unwrap(),
             cause: "slow-fsync".to_owned(),
@@ -314,7 +318,7 @@ pub(super) mod tests {
             (Role::Wrong, Role::Also, Some(&effect), "a wrong one beside"),
             (Role::Also, Role::Wrong, Some(&effect), "a wrong one beside"),
         ] {
-            let act = told(first, after, effect.cloned());
+            let act = act_result(first, after, effect.cloned());
             assert_eq!(is_proven(&act), word == "worked");
             let sheet = sheet("mysql-5.5", "", Timestamp::UNIX_EPOCH, &[act]);
             let badge = sheet.sections[0].badge.as_ref().unwrap();

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::felt::{self, Felt};
+use super::client_latency::{self, ClientStall};
 use super::judge::{Judged, is_excused, judge};
 use super::lines::{Alarm, Line, Stall};
+use super::notices::Notice;
 use super::stalls::{JUDGED_AFTER_MS, Made, Run};
-use super::told::Told;
 
 impl Run<'_> {
     /// Judges everything, and tells what was over long enough ago and is not told yet. No stall is under way then.
@@ -18,7 +18,7 @@ impl Run<'_> {
         let over_by_ms = now_ms - JUDGED_AFTER_MS;
         let is_over = |made: &Made| !made.is_told && made.end_ms() <= over_by_ms;
         if self.made.iter().any(is_over) {
-            let slow = felt::slow_seconds(&self.users.watch);
+            let slow = client_latency::slow_seconds(&self.users.watch);
             for made in self.made.iter_mut().filter(|made| is_over(made)) {
                 let done_ms = made.done_ms.0;
                 if let Some(felt) = &mut made.felt {
@@ -26,7 +26,7 @@ impl Run<'_> {
                 }
             }
         }
-        let felt: Vec<Felt> = self
+        let felt: Vec<ClientStall> = self
             .made
             .iter()
             .filter_map(|made| made.felt.clone())
@@ -51,7 +51,7 @@ impl Run<'_> {
         }
         for number in of_none {
             let told = self.recorder.told.get(number);
-            let is_old = |told: &&Told| told.trigger_ms <= over_by_ms;
+            let is_old = |told: &&Notice| told.trigger_ms <= over_by_ms;
             let Some(told) = told
                 .filter(is_old)
                 .filter(|_| !self.alarms_told.contains(&number))
@@ -60,7 +60,7 @@ impl Run<'_> {
             };
             self.alarms_told.push(number);
             let watch = &self.users.watch;
-            let mut stretches = felt::excused(watch);
+            let mut stretches = client_latency::excused(watch);
             // Where nobody of the pool asked for anything just then, it was a stall all the same.
             stretches.extend(self.made.iter().map(|made| made.done_ms.0..made.done_ms.1));
             if !is_excused(told, &stretches) {

@@ -27,7 +27,7 @@ const SLOW_TIMES_USUAL: f64 = 5.0;
 
 /// A stall as the users felt it. Times are of the wall clock, milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Felt {
+pub(super) struct ClientStall {
     /// The first statement or connect that hung began.
     pub(super) from_ms: i64,
     /// The last one that hung came back, or the first one that was refused got in.
@@ -43,7 +43,7 @@ pub(super) struct Felt {
     pub(super) share: f64,
 }
 
-impl Felt {
+impl ClientStall {
     pub(super) fn seconds(&self) -> f64 {
         (self.to_ms - self.from_ms) as f64 / 1000.0
     }
@@ -82,12 +82,12 @@ pub(super) fn longest_ms(hung: &[Hung], time: Range<i64>) -> i64 {
 /// What hung because of what was done in this time; what goes on after it without a second of flow is of it, unless the
 /// others got their answers meanwhile: `flows` says it of a time. Where work flowed for a second in between, it is the
 /// longest stretch: of memory that is swapped, statements hang now and then.
-pub(super) fn felt(
+pub(super) fn client_stall(
     hung: &[Hung],
     limit_ms: i64,
     done: Range<i64>,
     flows: impl Fn(Range<i64>) -> bool,
-) -> Option<Felt> {
+) -> Option<ClientStall> {
     let mut of_it: Vec<&Hung> = hung
         .iter()
         .filter(|hung| hangs(hung, limit_ms) && hung.to_ms >= done.start)
@@ -110,7 +110,7 @@ pub(super) fn felt(
     let from_ms = of_it.first()?.from_ms.max(done.start);
     let to_ms = end_of(of_it, hung)?;
     let length_ms = (to_ms - from_ms).max(1);
-    Some(Felt {
+    Some(ClientStall {
         from_ms,
         to_ms,
         earliest_ms: from_ms,
@@ -243,7 +243,7 @@ mod tests {
             hung(3_000, 3_400),
             hung(15_900, 16_200),
         ];
-        let felt = felt(&all, 250, 10_000..15_000, |_| false).unwrap();
+        let felt = client_stall(&all, 250, 10_000..15_000, |_| false).unwrap();
         assert_eq!((felt.from_ms, felt.to_ms, felt.count), (10_100, 16_200, 3));
         assert!((0.8..0.9).contains(&felt.share), "{}", felt.share);
     }
@@ -252,12 +252,14 @@ mod tests {
     fn work_that_flows_for_a_second_is_the_end_and_what_is_usual_is_not_felt() {
         let all = [hung(10_100, 15_020), hung(16_500, 17_000)];
         assert_eq!(
-            felt(&all, 250, 10_000..15_000, |_| false).unwrap().to_ms,
+            client_stall(&all, 250, 10_000..15_000, |_| false)
+                .unwrap()
+                .to_ms,
             15_020
         );
-        assert_eq!(felt(&all, 6_000, 10_000..15_000, |_| false), None);
-        assert_eq!(felt(&all, 250, 20_000..25_000, |_| false), None);
-        assert_eq!(felt(&all, 250, 15_500..16_000, |_| false), None);
+        assert_eq!(client_stall(&all, 6_000, 10_000..15_000, |_| false), None);
+        assert_eq!(client_stall(&all, 250, 20_000..25_000, |_| false), None);
+        assert_eq!(client_stall(&all, 250, 15_500..16_000, |_| false), None);
         assert_eq!(limit_ms(1.0), 250);
         assert_eq!(limit_ms(100.0), 1000);
     }
@@ -269,15 +271,15 @@ mod tests {
             hung(13_000, 16_000),
             hung(16_500, 17_000),
         ];
-        let felt = |flows: bool| felt(&all, 250, 10_000..20_000, |_| flows).unwrap();
-        let times = |felt: Felt| (felt.from_ms, felt.to_ms, felt.count);
+        let felt = |flows: bool| client_stall(&all, 250, 10_000..20_000, |_| flows).unwrap();
+        let times = |felt: ClientStall| (felt.from_ms, felt.to_ms, felt.count);
         assert_eq!(times(felt(true)), (13_000, 17_000, 2));
         assert_eq!(times(felt(false)), (10_100, 17_000, 3));
     }
 
     #[test]
     fn slow_seconds_that_touch_it_may_be_told_as_of_it() {
-        let mut felt = Felt {
+        let mut felt = ClientStall {
             from_ms: 12_000,
             to_ms: 15_000,
             earliest_ms: 11_900,
@@ -301,7 +303,11 @@ mod tests {
     #[test]
     fn what_comes_late_while_the_others_are_answered_is_not_of_it() {
         let all = [hung(10_100, 15_020), hung(15_100, 15_600)];
-        let to_ms = |flows: bool| felt(&all, 250, 10_000..15_000, |_| flows).unwrap().to_ms;
+        let to_ms = |flows: bool| {
+            client_stall(&all, 250, 10_000..15_000, |_| flows)
+                .unwrap()
+                .to_ms
+        };
         assert_eq!((to_ms(false), to_ms(true)), (15_600, 15_020));
     }
 
@@ -314,7 +320,7 @@ mod tests {
             back(12_300),
             back(12_800),
         ];
-        let felt = felt(&all, 250, 10_000..12_000, |_| false).unwrap();
+        let felt = client_stall(&all, 250, 10_000..12_000, |_| false).unwrap();
         assert_eq!((felt.from_ms, felt.to_ms), (10_500, 12_300));
         assert!(felt.share > 0.9, "{}", felt.share);
     }

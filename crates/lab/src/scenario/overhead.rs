@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use testbed::{PrivateServer, Scenario, ServerKind};
 
-use super::felt::{Measured, Nobody, Watcher, measure};
+use super::client_latency::{Measured, Nobody, Watcher, measure};
 use super::stage::start_recorder;
 use crate::product::Recorder;
 
@@ -16,15 +16,19 @@ const WRITTEN_MAX: Duration = Duration::from_secs(60);
 
 /// The same break without the recorder and with it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Harm {
+pub(crate) struct Overhead {
     pub(crate) without: Measured,
     pub(crate) with: Measured,
 }
 
 /// Makes the break twice.
-pub(super) fn harm(scenario: &Scenario, kind: ServerKind, dir: &Path) -> Result<Harm> {
+pub(super) fn measure_overhead(
+    scenario: &Scenario,
+    kind: ServerKind,
+    dir: &Path,
+) -> Result<Overhead> {
     let mut recorder = Freezeframe::new(scenario, dir.join("harm"));
-    Ok(Harm {
+    Ok(Overhead {
         without: measure(scenario, kind, &mut Nobody)?,
         with: measure(scenario, kind, &mut recorder)?,
     })
