@@ -17,7 +17,7 @@ pub struct Cause {
     pub id: String,
     /// Short name for people.
     pub title: String,
-    /// What it is, in two sentences.
+    /// What happens, in two or three sentences.
     pub what: String,
     /// What would refute it, in words.
     pub refuted_by: Vec<String>,
@@ -80,11 +80,11 @@ fn has_name(text: &str, name: &str) -> bool {
 /// A cause that looks alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LookAlike {
-    /// Its id.
+    /// The other cause's id.
     pub cause: String,
     /// How to tell the two apart.
     pub difference: String,
-    /// It has no file in the catalogue; the difference is told in words only.
+    /// It has no file in the catalogue; the difference is described in words only.
     pub external: bool,
 }
 

@@ -15,7 +15,7 @@ pub struct Description {
     pub id: String,
     /// Short name for people.
     pub title: String,
-    /// What it is.
+    /// What happens, in two or three sentences.
     pub what: String,
     /// Signs for it.
     pub witnesses: Vec<SignDescription>,
@@ -29,7 +29,7 @@ pub struct Description {
     pub aggravates: Vec<String>,
     /// Ids of causes of which this one is usually a consequence.
     pub effect_of: Vec<String>,
-    /// What to do.
+    /// How to end the stall and keep it from returning.
     pub remedy: Remedy,
     /// Where the knowledge is from.
     pub sources: Vec<String>,
@@ -44,15 +44,15 @@ pub struct SignDescription {
     pub kind: &'static str,
     /// The source of the evidence.
     pub source: String,
-    /// What is looked for and its limit, in words.
+    /// The measure and its limit, as a sentence.
     pub looks_for: String,
     /// `necessary`, `one of GROUP`, `in place of ID`; empty when the cause can do without it.
     pub need: String,
-    /// It proves the cause once a second source stands beside it.
+    /// Whether it proves the cause once a second source confirms it.
     pub conclusive: bool,
-    /// It counts for the level.
+    /// Whether it counts for the level.
     pub counts: bool,
-    /// For a sign against: it refutes; else it weakens.
+    /// For a sign against: whether it refutes the cause or only weakens it.
     pub refutes: bool,
 }
 

@@ -1,11 +1,13 @@
+//! From an incident and the catalogue to a verdict: judges every cause, ranks the findings and adds what else is known.
+
 use model::{Absent, Incident};
 
 use crate::actors::Scene;
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
+use crate::fallback::is_imported;
 use crate::judge::{self, Judgement, Turned, Unjudged};
 use crate::named::AllNamed;
-use crate::seen::is_imported;
 use crate::verdict::{Finding, Level, Rejected, Verdict};
 use crate::{FINDINGS_MAX, advice, chains, mechanism, rank, sentence, suspicion};
 
@@ -67,8 +69,8 @@ fn who(findings: &mut [Finding], catalogue: &Catalogue, evidence: &Evidence) {
 pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let mut verdict = diagnose(incident, catalogue);
     let evidence = Evidence::new(incident);
-    let named = AllNamed::of(&evidence);
-    verdict.mechanism = mechanism::of(&named);
+    let named = AllNamed::from_evidence(&evidence);
+    verdict.mechanism = mechanism::mechanisms(&named);
     if !is_imported(incident) {
         return verdict;
     }

@@ -6,13 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use model::{BASELINE_MIN_MS, Incident, Millis, SemaphoreWait, TextKind, Window};
 use serde::Deserialize;
 
+use crate::fallback::is_imported;
 use crate::frames::Frames;
 use crate::interned::Interned;
-use crate::listed::Listed;
-use crate::runs::Runs;
-use crate::sampled::Sampled;
-use crate::seen::is_imported;
+use crate::list_view::ListView;
+use crate::profile_samples::ProfileSamples;
 use crate::statuses::Status;
+use crate::thread_runs::Runs;
 use crate::waits::PlacedWait;
 
 /// How long before the onset and after the end of the stall a log still tells of it, in
@@ -55,7 +55,7 @@ pub(crate) struct Evidence<'a> {
     /// The same, up to [`AFTER_END_MS`] after the stall.
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
-    pub(crate) processlists: Vec<(Millis, Listed<'a>)>,
+    pub(crate) processlists: Vec<(Millis, ListView<'a>)>,
     /// The waits for latches, read when the first sign asks for them.
     semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
@@ -76,7 +76,7 @@ pub(crate) struct Evidence<'a> {
     /// Where the threads stood.
     runs: OnceCell<Runs<'a>>,
     /// The samples of each profile.
-    sampled: OnceCell<Vec<Sampled>>,
+    sampled: OnceCell<Vec<ProfileSamples>>,
     /// Some status variable was recorded.
     has_status: bool,
     /// Some setting of the server was.
@@ -230,10 +230,10 @@ impl<'a> Evidence<'a> {
     }
 
     /// The samples of each profile, in the order of the record.
-    pub(crate) fn sampled(&self) -> &[Sampled] {
+    pub(crate) fn sampled(&self) -> &[ProfileSamples] {
         self.sampled.get_or_init(|| {
             let profiles = self.incident.stacks.profiles.iter();
-            profiles.map(Sampled::of).collect()
+            profiles.map(ProfileSamples::new).collect()
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::Millis;
 
-use crate::listed::Listed;
+use crate::list_view::ListView;
 
 /// How often each text stands in each processlist.
 pub(crate) struct Interned {
@@ -18,8 +18,8 @@ pub(crate) struct Interned {
 impl Interned {
     /// `of` gives the texts of a processlist with their sessions; one may come several times.
     pub(crate) fn new<'l, I>(
-        lists: &'l [(Millis, Listed<'_>)],
-        of: impl Fn(&'l Listed<'_>) -> I,
+        lists: &'l [(Millis, ListView<'_>)],
+        of: impl Fn(&'l ListView<'_>) -> I,
     ) -> Self
     where
         I: Iterator<Item = (&'l str, u64)>,

@@ -18,7 +18,7 @@
 //!
 //! **Fast enough for the ring.** Patterns are matched with each distinct frame, state and statement once, not with
 //! each record. A pattern that no frame of a record can match reads no stack; one that some frames match reads only
-//! the stacks with those frames (`frames.rs`, `runs.rs`).
+//! the stacks with those frames (`frames.rs`, `thread_runs.rs`).
 
 mod actors;
 mod advice;
@@ -32,22 +32,21 @@ mod describe;
 mod diagnose;
 mod evaluate;
 mod evidence;
+mod fallback;
 mod frames;
 mod functions;
 mod grouped;
 mod human;
 mod interned;
 mod judge;
-mod listed;
+mod list_view;
 mod measure;
 mod mechanism;
 mod named;
 mod names;
+mod profile_samples;
 mod provenance;
 mod rank;
-mod runs;
-mod sampled;
-mod seen;
 mod sentence;
 mod sign;
 mod since_start;
@@ -55,6 +54,7 @@ mod statement_time;
 mod statuses;
 mod suspicion;
 mod template;
+mod thread_runs;
 mod undo;
 mod verdict;
 mod waits;

@@ -13,7 +13,7 @@ const SHARE_MIN: f64 = 0.05;
 const NAMES_MAX: usize = 3;
 
 /// The sources one after the other, of each the largest layer first.
-pub(crate) fn of(all: &AllNamed) -> Vec<Mechanism> {
+pub(crate) fn mechanisms(all: &AllNamed) -> Vec<Mechanism> {
     let is_apart = all.layers.iter().any(|layer| layer.seen == Seen::Host);
     let mut told: Vec<Mechanism> = Vec::new();
     for layer in all.layers.iter().filter(|layer| layer.share >= SHARE_MIN) {

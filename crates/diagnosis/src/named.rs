@@ -159,9 +159,9 @@ impl Counted {
 }
 
 impl AllNamed {
-    pub(crate) fn of(evidence: &Evidence) -> Self {
+    pub(crate) fn from_evidence(evidence: &Evidence) -> Self {
         let mut all = Self::default();
-        let meanings = Meanings::of(&evidence.incident.stacks.book);
+        let meanings = Meanings::new(&evidence.incident.stacks.book);
         let [server, host] = profiles(evidence, &meanings);
         all.take(Seen::Profile, server);
         let [at_work, threads] = threads(evidence, &meanings);
@@ -236,7 +236,7 @@ pub(crate) struct ActiveStacks<'b>(Meanings<'b>);
 
 impl<'b> ActiveStacks<'b> {
     pub(crate) fn new(book: &'b StackBook) -> Self {
-        Self(Meanings::of(book))
+        Self(Meanings::new(book))
     }
 
     pub(crate) fn is_idle(&self, stack: StackId) -> bool {
@@ -256,7 +256,7 @@ struct Meanings<'b> {
 }
 
 impl<'b> Meanings<'b> {
-    fn of(book: &'b StackBook) -> Self {
+    fn new(book: &'b StackBook) -> Self {
         let lexicon = Lexicon::get();
         let frames = book.frames().iter();
         let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
@@ -378,7 +378,7 @@ fn sessions(evidence: &Evidence) -> Counted {
             }
         }
         // One that was killed and is still there undoes something, or waits where nobody looks at the flag.
-        let killed = list.by_command.of("Killed");
+        let killed = list.by_command.count("Killed");
         if killed > 0 {
             counted.all += killed;
             counted.name(Kind::State, KILLED, killed);
@@ -433,7 +433,7 @@ fn locks(evidence: &Evidence) -> Counted {
 /// By milliseconds of their time.
 fn statements(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
-    let (words, seconds) = statement_time::of(evidence);
+    let (words, seconds) = statement_time::by_class(evidence);
     let ms = |seconds: f64| (seconds * 1000.0) as u64;
     counted.all = ms(seconds);
     for (word, seconds) in words {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use model::Incident;
 
 use crate::actors;
+use crate::fallback::evident_facts;
 use crate::judge::Unjudged;
-use crate::seen::seen;
 use crate::verdict::{Finding, Level, Verdict};
 
 /// Causes named in the sentence as not judged, at the most.
@@ -78,7 +78,7 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
 /// The sentence when nothing was found. `unjudged` are causes that could not be judged.
 pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> String {
     let mut text = "No known cause fits what was recorded.".to_owned();
-    let seen = seen(incident);
+    let seen = evident_facts(incident);
     if !seen.is_empty() {
         text.push_str(&format!(" Seen: {}.", seen.join("; ")));
     }

@@ -99,7 +99,7 @@ enum Judged {
         value: f64,
         limit: f64,
     },
-    /// In words.
+    /// Why the limit does not hold.
     Not(String),
     /// The names of what is missing; none when only the time before the onset is.
     Unknown(BTreeSet<String>),

@@ -25,7 +25,7 @@ const SCHEMA: &str = "time in queries of information_schema";
 const LOGINS: &str = "time in logins";
 
 /// The words, each with the seconds; and the seconds of all statements.
-pub(crate) fn of(evidence: &Evidence) -> (Vec<(&'static str, f64)>, f64) {
+pub(crate) fn by_class(evidence: &Evidence) -> (Vec<(&'static str, f64)>, f64) {
     let digests = evidence.incident.queries.iter().map(|timed| &timed.digest);
     let slow = digests.filter(|digest| digest.way == QueryWay::SlowLog);
     let classes: Vec<&QueryClass> = slow.flat_map(|digest| &digest.classes).collect();

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::verdict::Remedy;
 
-/// A step with what takes it back.
+/// A step of a remedy with its undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undoable<'a> {
-    /// The step.
+    /// The step as the remedy prints it.
     pub step: &'a str,
     /// The lines of the undo that belong to this step.
     pub undo: Vec<&'a str>,
@@ -16,9 +16,9 @@ pub struct Undoable<'a> {
 /// The steps of a remedy, each with its own undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paired<'a> {
-    /// At once.
+    /// Steps that end the stall now.
     pub now: Vec<Undoable<'a>>,
-    /// For good.
+    /// Permanent changes.
     pub durable: Vec<Undoable<'a>>,
     /// Lines of the undo that set nothing which a step names: they are about the remedy as a whole.
     pub rest: Vec<&'a str>,

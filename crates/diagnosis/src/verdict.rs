@@ -65,11 +65,11 @@ pub struct Relation {
 /// What to do about a cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remedy {
-    /// At once, to end the stall.
+    /// Steps that end the stall now.
     pub now: Vec<String>,
-    /// For good.
+    /// Permanent changes that keep the stall from returning.
     pub durable: Vec<String>,
-    /// How each change is taken back.
+    /// How to undo each change.
     pub undo: Vec<String>,
     /// What may go wrong.
     pub risk: String,
@@ -88,9 +88,9 @@ pub struct Finding {
     pub cause: String,
     /// The cause's title.
     pub title: String,
-    /// What it is, in two sentences.
+    /// What happens, in two or three sentences.
     pub what: String,
-    /// How sure.
+    /// How certain the finding is.
     pub level: Level,
     /// The same as a number between 0 and 1, for ranking; the level is what is meant.
     pub confidence: f64,
@@ -106,7 +106,7 @@ pub struct Finding {
     pub actors: Vec<Actor>,
     /// Links to other findings.
     pub relations: Vec<Relation>,
-    /// What to do.
+    /// How to end the stall and keep it from returning.
     pub remedy: Remedy,
     /// Where the knowledge is from.
     pub sources: Vec<String>,
@@ -182,7 +182,7 @@ pub struct Mechanism {
 /// The answer for one incident.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
-    /// One sentence.
+    /// The whole verdict in one sentence.
     pub sentence: String,
     /// At most [`crate::FINDINGS_MAX`] findings, the strongest first.
     pub findings: Vec<Finding>,

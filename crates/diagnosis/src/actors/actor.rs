@@ -86,7 +86,7 @@ impl Actor {
     }
 
     /// Says what is known of it.
-    pub(super) fn told(mut self) -> Self {
+    pub(super) fn reported(mut self) -> Self {
         let seconds = |value: f64| show(value, Show::Seconds);
         let mut parts: Vec<String> = Vec::new();
         match (

@@ -105,7 +105,7 @@ impl Who {
             .into_iter()
             .map(|actor| Actor {
                 who: self.name.to_owned(),
-                ..actor.told()
+                ..actor.reported()
             })
             .collect()
     }

@@ -14,7 +14,7 @@ const STATUSES_MAX: usize = 3;
 const TAKING_MAX: usize = 50;
 
 /// A holder that the server itself told, with the lock and how many wait for it.
-pub(super) struct Told<'a> {
+pub(super) struct ReportedHolder<'a> {
     pub(super) holder: &'a Holder,
     pub(super) lock: &'a str,
     pub(super) waiters: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Scene<'a> {
     /// Sessions that were seen to take a lock that outlives their statement, as they were last seen doing that.
     pub(super) took: Vec<(Takes, Session)>,
     /// Holders that the server told of.
-    pub(super) told: Vec<Told<'a>>,
+    pub(super) reported: Vec<ReportedHolder<'a>>,
     /// Process of the server.
     pub(super) pid: Option<u32>,
 }
@@ -85,9 +85,9 @@ impl<'a> Scene<'a> {
             .map(|timed| (timed.at, innodb::parse(timed.text.body())));
         let status = statuses.max_by_key(|(at, status)| (status.lock_waits.len(), *at));
         let tables = incident.stacks.locks.iter();
-        let told = tables.flat_map(|table| &table.locks).flat_map(|row| {
+        let reported = tables.flat_map(|table| &table.locks).flat_map(|row| {
             let server = row.holders.iter().filter(|one| one.by == HolderBy::Server);
-            server.map(|holder| Told {
+            server.map(|holder| ReportedHolder {
                 holder,
                 lock: &row.name,
                 waiters: row.waiters_max,
@@ -101,7 +101,7 @@ impl<'a> Scene<'a> {
             innodb_ms: status.as_ref().and_then(|(at, _)| wall(*at)),
             innodb: status.map(|(_, status)| status),
             took,
-            told: told.collect(),
+            reported: reported.collect(),
             pid: incident.server.pid,
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Scene<'a> {
     }
 
     /// A session of a processlist as an actor.
-    pub(super) fn of_session(&self, session: &Session) -> Actor {
+    pub(super) fn from_session(&self, session: &Session) -> Actor {
         let is_asleep = session.command == "Sleep";
         let class = sql::statement_class(&session.statement);
         Actor {
@@ -160,9 +160,9 @@ impl<'a> Scene<'a> {
     }
 
     /// A transaction as an actor: with who it is, by the processlist where that has it, and what it does.
-    pub(super) fn of_transaction(&self, transaction: &ActiveTransaction) -> Actor {
+    pub(super) fn from_transaction(&self, transaction: &ActiveTransaction) -> Actor {
         let session = transaction.connection_id.and_then(|id| self.session(id));
-        let mut actor = session.map_or_else(Actor::default, |session| self.of_session(session));
+        let mut actor = session.map_or_else(Actor::default, |session| self.from_session(session));
         actor.connection = transaction.connection_id;
         actor.user = actor.user.or_else(|| transaction.user.clone());
         actor.host = actor.host.or_else(|| transaction.host.clone());
@@ -184,18 +184,18 @@ impl<'a> Scene<'a> {
     }
 
     /// A connection that the server named.
-    pub(super) fn of_told(&self, told: &Told) -> Actor {
-        let id = u64::from(told.holder.tid);
+    pub(super) fn from_reported(&self, reported: &ReportedHolder) -> Actor {
+        let id = u64::from(reported.holder.tid);
         let mut transactions = self.transactions().iter();
         let transaction = transactions.find(|one| one.connection_id == Some(id));
         let mut actor = match (transaction, self.session(id)) {
-            (Some(transaction), _) => self.of_transaction(transaction),
-            (None, Some(session)) => self.of_session(session),
+            (Some(transaction), _) => self.from_transaction(transaction),
+            (None, Some(session)) => self.from_session(session),
             (None, None) => Actor::default(),
         };
         actor.connection = Some(id);
-        actor.lock = Some(told.lock.to_owned());
-        actor.waiters = Some(u64::from(told.waiters));
+        actor.lock = Some(reported.lock.to_owned());
+        actor.waiters = Some(u64::from(reported.waiters));
         actor
     }
 }

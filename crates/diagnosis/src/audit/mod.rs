@@ -8,12 +8,12 @@ mod host;
 mod innodb;
 mod limits;
 mod load;
-mod look;
 mod memory;
+mod observation;
 mod rules;
 mod sql;
 
-pub use look::Look;
+pub use observation::Look;
 pub use rules::{RULES, Rule};
 
 use serde::Serialize;
@@ -56,14 +56,14 @@ fn note(text: String) -> Judged {
     }))
 }
 
-/// A rule that saw something.
+/// A rule that found a problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditLine {
-    /// The rule.
+    /// Id of the rule.
     pub rule: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// What was seen, with its value.
+    /// The problem, with the value that was read.
     pub saw: String,
     /// Why it matters.
     pub why: &'static str,
@@ -78,7 +78,7 @@ pub struct AuditLine {
 /// A rule that cannot be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NotJudged {
-    /// The rule.
+    /// Id of the rule.
     pub rule: &'static str,
     /// The evidence that is missing.
     pub why: String,

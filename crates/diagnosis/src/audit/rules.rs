@@ -1,8 +1,10 @@
+//! The table of audit rules: each checks one setting or reading of a healthy server against a limit.
+
 use super::{Judged, Look, host, innodb, limits, load, memory, sql};
 
-/// One rule: one line of the one table.
+/// One audit rule: a row of [`RULES`].
 pub struct Rule {
-    /// Name.
+    /// Unique id, as printed in the report.
     pub id: &'static str,
     /// The cause of the catalogue that it may become.
     pub cause: Option<&'static str>,

@@ -33,17 +33,17 @@ p-values are adjusted by Holm's method.";
 pub struct Subject<'a> {
     /// What was recorded.
     pub incident: &'a Incident,
-    /// What of it is compared.
+    /// The time span that is compared.
     pub window: Window,
-    /// What this stretch is.
+    /// Why this span was chosen.
     pub stretch: Stretch,
-    /// Of what time stalls were counted, milliseconds; absent when that is not known.
+    /// How long stalls were counted, in milliseconds; absent when that is not known.
     pub recorded_ms: Option<Millis>,
     /// Stalls of the kind in that time; absent when they were not counted. The stretch itself counts.
     pub stalls: Option<u32>,
 }
 
-/// Why a stretch was chosen.
+/// Why a span of time was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stretch {
@@ -58,7 +58,7 @@ pub enum Stretch {
 }
 
 impl Stretch {
-    /// In words.
+    /// The name that a report prints.
     pub fn words(self) -> &'static str {
         match self {
             Self::Stall => "the stall",
@@ -69,7 +69,7 @@ impl Stretch {
     }
 }
 
-/// The answer.
+/// What a comparison concludes about the cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -79,12 +79,12 @@ pub enum Answer {
     NoEffect,
     /// The cause is there more than before.
     Worse,
-    /// Nothing of these can be said.
+    /// The data prove none of these.
     NotProven,
 }
 
 impl Answer {
-    /// As people say it.
+    /// The name that a report prints.
     pub fn words(self) -> &'static str {
         match self {
             Self::Worked => "worked",
@@ -98,11 +98,11 @@ impl Answer {
 /// Before against after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The answer.
+    /// What the comparison concludes.
     pub verdict: Answer,
-    /// It in one sentence.
+    /// The conclusion in one sentence.
     pub sentence: String,
-    /// Why, each a sentence.
+    /// The reasons for the conclusion, each a sentence.
     pub reasons: Vec<String>,
     /// What is missing for a proof, or for a better one, each a sentence.
     pub missing: Vec<String>,
@@ -112,9 +112,9 @@ pub struct Comparison {
     pub before: SideHead,
     /// The second side.
     pub after: SideHead,
-    /// Statements a second that are not the cause's own: what the server was asked to do.
+    /// Statements a second that are not the cause's own: the demand on the server.
     pub load: Option<Load>,
-    /// How often stalls came.
+    /// How often stalls occurred before and after.
     pub recurrence: Option<Recurrence>,
     /// Signals, those that decide first.
     pub signals: Vec<SignalChange>,
@@ -133,9 +133,9 @@ pub struct Comparison {
 /// The cause in question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ComparedCause {
-    /// Its id.
+    /// The id in the catalogue.
     pub id: String,
-    /// Its title.
+    /// The title in the catalogue.
     pub title: String,
 }
 
@@ -150,7 +150,7 @@ pub struct SideHead {
     pub version: String,
     /// Name of the incident or the history.
     pub id: String,
-    /// What the stretch is.
+    /// Why the span was chosen.
     pub stretch: Stretch,
     /// Begin, milliseconds since 1970 UTC.
     pub from_ms: i64,
@@ -243,7 +243,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// In words.
+    /// The name that a report prints.
     pub fn words(self) -> &'static str {
         match self {
             Self::Gone => "gone",
@@ -261,21 +261,21 @@ impl Fate {
 /// One side's numbers of a signal.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SideNumbers {
-    /// Readings.
+    /// How many readings there are.
     pub readings: usize,
-    /// Their mean.
+    /// Mean of the readings.
     pub mean: Option<f64>,
-    /// The middle one.
+    /// Median of the readings.
     pub median: Option<f64>,
-    /// 95 % of them are not above it.
+    /// 95th percentile of the readings.
     pub p95: Option<f64>,
-    /// The largest.
+    /// Largest reading.
     pub max: Option<f64>,
     /// Share of the readings in which it was a sign of the cause; absent where it cannot be one.
     pub held: Option<f64>,
     /// Readings in a block of the bootstrap.
     pub block: Option<usize>,
-    /// Independent blocks.
+    /// How many independent blocks the readings make.
     pub blocks: Option<f64>,
     /// The readings with their time since the side's begin in milliseconds, for charts.
     #[serde(skip)]
@@ -289,7 +289,7 @@ pub struct SignalChange {
     pub id: String,
     /// What is measured.
     pub title: String,
-    /// What it does here.
+    /// What the signal proves in this comparison.
     pub role: Role,
     /// `percent`, `per-second`, `milliseconds`, `seconds`, `bytes` or `count`: shares are between
     /// 0 and 1.
@@ -298,13 +298,13 @@ pub struct SignalChange {
     pub low_is_bad: bool,
     /// The limit from which it is a sign, where there is one.
     pub limit: Option<f64>,
-    /// Before.
+    /// Numbers of the side before the change.
     pub before: SideNumbers,
-    /// After.
+    /// Numbers of the side after the change.
     pub after: SideNumbers,
     /// Mean after less mean before.
     pub difference: Option<f64>,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the difference.
     pub difference_interval: Option<(f64, f64)>,
     /// Mean after over mean before.
     pub ratio: Option<f64>,
@@ -356,24 +356,24 @@ impl SignalChange {
 /// A fact that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SettingChange {
-    /// Its name.
+    /// Name of the setting or fact.
     pub name: String,
-    /// Before; absent when it was not read.
+    /// Value before; absent when it was not read.
     pub before: Option<String>,
-    /// After.
+    /// Value after.
     pub after: Option<String>,
-    /// The cause's file names it.
+    /// Whether the cause's file names it.
     pub of_cause: bool,
 }
 
-/// A row of what both sides have.
+/// A statement, function or lock on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// What.
+    /// Its name.
     pub name: String,
     /// Before: statements a second, a share from 0 to 1, or threads.
     pub before: f64,
-    /// After.
+    /// The same number after the change.
     pub after: f64,
 }
 

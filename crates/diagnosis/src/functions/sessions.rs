@@ -10,7 +10,7 @@ use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
-use crate::listed::{Counts, Listed};
+use crate::list_view::{Counts, ListView};
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
 use crate::provenance::PROCESSLIST;
@@ -137,7 +137,7 @@ impl Sessions {
         let snapshots = lists.map(|(at, list)| {
             let (counted, known) = counts.next().unwrap_or_default();
             let (matching, of) = match &self.column {
-                Column::Class(class) => (list.by_class.of(class), list.active()),
+                Column::Class(class) => (list.by_class.count(class), list.active()),
                 Column::State(regex) if self.what == What::Longest => {
                     (longest(list, regex), list.active())
                 }
@@ -163,14 +163,14 @@ impl Sessions {
         let Column::State(regex) = &self.column else {
             return false;
         };
-        let hangs = |list: &Listed| {
+        let hangs = |list: &ListView| {
             let waits = || {
                 let states = list.longest_states();
                 states.filter(|(state, _)| regex.is_match(state))
             };
             let longest = waits().map(|(_, seconds)| seconds).fold(0.0, f64::max);
             // Whoever asked for the list is in it.
-            let others = list.active().saturating_sub(list.by_class.of(ASKER));
+            let others = list.active().saturating_sub(list.by_class.count(ASKER));
             longest >= OLD_SECONDS
                 || (longest >= SOME_SECONDS && waits().count() as u64 * 2 >= others)
         };
@@ -182,7 +182,7 @@ impl Sessions {
 }
 
 /// The seconds of the session that has been in such a state for longest.
-fn longest(list: &Listed, regex: &Regex) -> u64 {
+fn longest(list: &ListView, regex: &Regex) -> u64 {
     let states = list.longest_states();
     let matching = states.filter(|(state, _)| regex.is_match(state));
     matching
@@ -255,7 +255,7 @@ impl Function for Sessions {
         let named = ProcessList::signal;
         let inside = |at: Millis| at >= evidence.stall.from && at <= evidence.stall.to;
         let matching =
-            |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l Listed<'a>) -> &'l Counts<'a>| {
+            |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l ListView<'a>) -> &'l Counts<'a>| {
                 let lists = evidence.processlists.iter();
                 let names: BTreeSet<String> = lists
                     .filter(|(at, _)| inside(*at))

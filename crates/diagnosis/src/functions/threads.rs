@@ -12,7 +12,7 @@ use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::{ActiveStacks, Seen};
 use crate::names::NamePattern;
 use crate::provenance::STACKS;
-use crate::runs::RunSeen;
+use crate::thread_runs::RunSeen;
 
 pub(crate) static KIND: Kind = Kind {
     name: "stacks",

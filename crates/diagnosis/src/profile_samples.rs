@@ -3,15 +3,15 @@
 use model::StackId;
 
 /// The samples of one profile without the threads' names, added up once for all signs.
-pub(crate) struct Sampled {
+pub(crate) struct ProfileSamples {
     pub(crate) server: u64,
     pub(crate) machine: u64,
     /// Stack, whether of the server, and samples.
     pub(crate) rows: Vec<(StackId, bool, u64)>,
 }
 
-impl Sampled {
-    pub(crate) fn of(profile: &model::Profile) -> Self {
+impl ProfileSamples {
+    pub(crate) fn new(profile: &model::Profile) -> Self {
         let rows = profile.counts.iter();
         let mut rows: Vec<_> = rows.map(|row| (row.stack, row.server, row.count)).collect();
         rows.sort_unstable_by_key(|(stack, server, _)| (*stack, *server));

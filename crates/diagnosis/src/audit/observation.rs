@@ -1,3 +1,5 @@
+//! The readings that the audit rules check: some seconds of signals, with facts, sessions and stacks.
+
 use std::collections::BTreeMap;
 
 use model::{
@@ -6,7 +8,7 @@ use model::{
 
 use super::Missing;
 
-/// A short look at a server: what the rules are applied to.
+/// Some seconds of a server, to which the audit rules are applied.
 #[derive(Debug, Clone, Default)]
 pub struct Look {
     /// Signals of some seconds.
@@ -21,13 +23,13 @@ pub struct Look {
     pub absent: Vec<TimedAbsent>,
 }
 
-/// Everything of a look is of its window.
+/// All values fall within this window.
 const ALL: Window = Window {
     from: 0,
     to: u64::MAX,
 };
 
-/// Samples of the server's threads below which a share of them is not told.
+/// With fewer samples of the server's threads than this, no share of them is reported.
 const SAMPLES_MIN: u64 = 50;
 
 /// Beginnings of names that are of no area, or of another source than their area, and what their absence is called.

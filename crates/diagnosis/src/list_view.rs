@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// A [`model::ProcessList`].
 #[derive(Deserialize)]
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListView<'a> {
     /// Sessions seen.
     pub(crate) sessions: u64,
     /// Sessions by `Command`.
@@ -28,7 +28,7 @@ pub(crate) struct Listed<'a> {
     longest: Vec<Longest<'a>>,
 }
 
-impl Listed<'_> {
+impl ListView<'_> {
     /// Sessions that do something.
     pub(crate) fn active(&self) -> u64 {
         // The counts of a file that somebody wrote by hand need not add up.
@@ -70,7 +70,7 @@ impl Counts<'_> {
     }
 
     /// The number of this text, or 0.
-    pub(crate) fn of(&self, wanted: &str) -> u64 {
+    pub(crate) fn count(&self, wanted: &str) -> u64 {
         let mut found = self.iter().filter(|(text, _)| *text == wanted);
         found.next().map_or(0, |(_, count)| count)
     }
@@ -139,13 +139,13 @@ mod tests {
             idle_count: 0,
         };
         let json = serde_json::to_string(&list).unwrap();
-        let read: Listed = serde_json::from_str(&json).unwrap();
+        let read: ListView = serde_json::from_str(&json).unwrap();
         assert_eq!((read.sessions, read.active()), (9, list.active()));
-        assert_eq!(read.by_command.of("Sleep"), 6);
-        assert_eq!(read.by_command.of("Daemon"), 0);
+        assert_eq!(read.by_command.count("Sleep"), 6);
+        assert_eq!(read.by_command.count("Daemon"), 0);
         let states: Vec<_> = read.by_state.iter().collect();
         assert_eq!(states, [("Waiting for \"x\"\n", 3)]);
-        assert_eq!(read.by_user.of("app"), 3);
+        assert_eq!(read.by_user.count("app"), 3);
         assert_eq!(read.statements().collect::<Vec<_>>(), ["SELECT ?"]);
         let longest = read.longest_states().next();
         assert_eq!(longest, Some(("Sending data", 1.5)));

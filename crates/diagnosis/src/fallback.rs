@@ -24,7 +24,7 @@ pub(crate) fn is_imported(incident: &Incident) -> bool {
 }
 
 /// In a few words each, most telling first.
-pub(crate) fn seen(incident: &Incident) -> Vec<String> {
+pub(crate) fn evident_facts(incident: &Incident) -> Vec<String> {
     let triggers = incident.stall.triggers.iter();
     let noticed = triggers
         .filter(|trigger| trigger.rule != IMPORTED)
