@@ -206,7 +206,7 @@ fn a_global_read_lock_whose_statement_is_over_is_its_idle_sessions() {
         &incident(&[(65, list(&[waits.clone(), holder]))], ""),
     );
     assert_eq!(now.len(), 1, "{now:?}");
-    assert!(now[0].starts_with("It holds the lock though its statement is over"));
+    assert!(now[0].starts_with("It holds the lock although its statement is over"));
     assert!(now[0].ends_with(": KILL 4"));
     // A dump may keep it and read on: the one that sleeps may be anybody.
     let reads = session(8, "Query", 2.0, "Sending data", "select a from u");
