@@ -157,8 +157,7 @@ fn without_twins(all: &mut Vec<(&'static Format, Read)>, parts: &mut [Part]) {
         .iter_mut()
         .filter(|part| was_opreport && part.kind == opreport::FORMAT.name)
     {
-        part.skipped =
-            Some("as many samples as in the folded stacks: they are the same".to_owned());
+        part.skipped = Some("as many samples as the folded stacks: they are the same".to_owned());
     }
 }
 
@@ -315,7 +314,7 @@ fn assemble(
             triggers: match triggers.is_empty() {
                 true => vec![Trigger {
                     rule: "imported".to_owned(),
-                    says: "captured by other tools, in a stall as far as is known".to_owned(),
+                    says: "captured by other tools, probably during a stall".to_owned(),
                 }],
                 false => triggers,
             },

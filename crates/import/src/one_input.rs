@@ -232,10 +232,7 @@ impl OneInput {
                     input,
                     None,
                     "text around it",
-                    format!(
-                        "{} lines are none of the formats that are known",
-                        other.saturating_sub(blank)
-                    ),
+                    format!("{} lines have no known format", other.saturating_sub(blank)),
                 );
             }
         }

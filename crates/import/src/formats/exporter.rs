@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "exporter",
     group: Group::Server,
     name: "metrics of an exporter",
-    printed_by: "mysqld_exporter, node_exporter, once or again and again",
+    printed_by: "mysqld_exporter, node_exporter, once or repeatedly",
     content: "status, settings, `/proc/vmstat`, `/proc/meminfo`",
     recognisers: &[Recogniser::new(290, "#mn", 0, |at| is_exporter(at.text))],
     continues: |_, next| is_metrics_line(next.text),
@@ -133,7 +133,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         .filter_map(|line| Some((line.number, metric(line.trimmed())?)));
     for (count, (number, one)) in metrics.enumerate() {
         if count == METRICS_MAX {
-            let why = format!("what is behind {METRICS_MAX} metrics");
+            let why = format!("metrics after the first {METRICS_MAX}");
             read.skipped.push((number, why.into()));
             break;
         }
@@ -155,7 +155,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     };
     if untimed > 0 {
         let earlier = counted(untimed, "earlier answer", "earlier answers");
-        let why = format!("{earlier}: when each was given is not told");
+        let why = format!("{earlier}: the time of each is unknown");
         read.skipped.push((0, why.into()));
         answers.drain(..untimed);
     }
@@ -171,7 +171,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     if others > 0 {
         let metrics = counted(others, "metric", "metrics");
         read.skipped
-            .push((0, format!("{metrics} that no cause asks for").into()));
+            .push((0, format!("{metrics} that no cause uses").into()));
     }
     read
 }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(capture.facts[0].name, "variables.innodb_buffer_pool_size");
         assert_eq!(capture.facts[0].value, "134217728");
         assert_eq!(capture.brought, "4 values, 1 settings");
-        assert_eq!(capture.skipped[0].1, "1 metric that no cause asks for");
+        assert_eq!(capture.skipped[0].1, "1 metric that no cause uses");
     }
 
     #[test]

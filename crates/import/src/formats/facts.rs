@@ -11,7 +11,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "facts of freezeframe",
     printed_by: "`freezeframe export --pt-stalk`",
-    content: "what the recorder knew of server and host",
+    content: "what the recorder knew about server and host",
     recognisers: &[Recogniser::new(180, "", sign::EQUAL | sign::DOT, |at| {
         is_fact(at.text)
     })],

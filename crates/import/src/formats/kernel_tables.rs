@@ -47,7 +47,7 @@ pub(crate) static NUMASTAT: Format = Format {
     group: Group::Host,
     name: "numastat of the nodes",
     printed_by: "numastat, `/sys/devices/system/node`",
-    content: "`numa.NODE.numa_miss` and its like",
+    content: "`numa.NODE.numa_miss` and similar counters",
     recognisers: &[Recogniser::new(410, "n", 0, |at| {
         is_numa_head(at.text, at.next)
     })],

@@ -200,7 +200,7 @@ fn add_allocator(read: &mut Read, found: &[MappedAllocator]) {
 /// What is said of a process that is no server.
 fn skip_other_process(read: &mut Read) {
     read.skipped
-        .push((0, "it is of no MySQL or MariaDB server".into()));
+        .push((0, "it belongs to no MySQL or MariaDB server".into()));
 }
 
 /// `pmap PID` and `pmap -x PID`.

@@ -223,7 +223,7 @@ impl<'a> Table<'a> {
         }
         if self.is_of_proxy() {
             *self = Self::default();
-            let why = "the status of ProxySQL: it tells of the proxy, not of a server";
+            let why = "status of ProxySQL: it describes the proxy, not a server";
             read.skipped.push((0, why.into()));
             return;
         }

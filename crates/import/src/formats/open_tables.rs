@@ -78,7 +78,7 @@ mod tests {
         assert!(capture.is_empty());
         assert_eq!(
             capture.skipped[0].1,
-            "known; it holds nothing that a cause asks for (2 tables, 1 of them in use, 0 locked by name)"
+            "known; it has nothing that a cause uses (2 tables, 1 of them in use, 0 locked by name)"
         );
     }
 }

@@ -119,7 +119,7 @@ fn each_old<'a>(bytes: &'a [u8], take: &mut dyn FnMut(Packet<'a>) -> bool) -> Op
     let form = Form::of(*bytes.first_chunk()?)?;
     // The upper bits may hold the length of a frame check sequence.
     let Some(link) = u32_at(bytes, 20, form.big).map(|link| link & 0xffff) else {
-        return Some("the file ends in its head".to_owned());
+        return Some("the file ends in its headerer".to_owned());
     };
     let mut at = HEAD;
     while at < bytes.len() {
@@ -403,7 +403,7 @@ fn read(bytes: &[u8]) -> Read {
             0,
             match packets {
                 0 => "no packets in it".to_owned(),
-                _ => format!("none of {packets} packets is of TCP"),
+                _ => format!("none of {packets} packets is TCP"),
             }
             .into(),
         ));
@@ -439,7 +439,7 @@ fn read(bytes: &[u8]) -> Read {
     }
     if snapped > 0 {
         let why = format!(
-            "{snapped} of {packets} packets were cut by the capture: statements may be (tcpdump -s 0 takes them whole)"
+            "the capture cut {snapped} of {packets} packets, so statements may be incomplete (tcpdump -s 0 captures whole packets)"
         );
         blind.push(Absent::new("ends of packets", Reason::Limit, why));
     }
@@ -457,12 +457,14 @@ fn read(bytes: &[u8]) -> Read {
     if doubled > 0 {
         read.skipped.push((
             0,
-            format!("{doubled} packets were there twice, as -i any captures them").into(),
+            format!("{doubled} packets appear twice, as captured by -i any").into(),
         ));
     }
     if others > 0 {
-        read.skipped
-            .push((0, format!("{others} packets are of others").into()));
+        read.skipped.push((
+            0,
+            format!("{others} packets belong to other connections").into(),
+        ));
     }
     read.facts.push(Fact::new(
         "packets.show_warnings.senders",

@@ -110,7 +110,7 @@ fn read(lines: &[Line<'_>]) -> Read {
             }
         } else if !text.is_empty() && read.skipped.len() < 100 {
             read.skipped
-                .push((line.number, "no row of plockstat's table".into()));
+                .push((line.number, "not a row of plockstat's table".into()));
         }
     }
     let waits: u64 = count(&rows, Counts::Waits);

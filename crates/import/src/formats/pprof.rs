@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "pprof",
     group: Group::Stacks,
     name: "pprof profile",
-    printed_by: "what writes pprof's format (also gzip'ed)",
+    printed_by: "tools that write pprof's format (also gzipped)",
     content: "samples by whole stack",
     read_bytes: |bytes| is_binary(bytes).then(|| read(bytes)).flatten(),
     ..Format::NONE
@@ -53,11 +53,7 @@ fn read(bytes: &[u8]) -> Option<Read> {
     let Some((column, per)) = profile.column() else {
         read.skipped.push((
             0,
-            format!(
-                "it counts {}: no samples of the processors",
-                names.join(", ")
-            )
-            .into(),
+            format!("it counts {}, not CPU samples", names.join(", ")).into(),
         ));
         return Some(read);
     };

@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Host,
     name: "ps output",
     printed_by: "ps (any columns, threads; also rows without a head)",
-    content: "the server's memory; with a row a thread how many cannot be interrupted",
+    content: "the server's memory; with one row per thread, how many are in uninterruptible sleep",
     // Before top, whose table has columns that ps has not.
     recognisers: &[
         Recogniser::new(240, "UPTLSEFNRCW%", 0, |at| is_ps_header(at.text)),
@@ -188,7 +188,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     if threads.states > 0 {
         let blocked = threads.uninterruptible;
         read.brought.push_str(&format!(
-            ", {blocked} of {} cannot be interrupted{}",
+            ", {blocked} of {} in uninterruptible sleep{}",
             counted(threads.all, "thread of the server", "threads of the server"),
             threads.most_waited_for()
         ));
@@ -197,9 +197,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     }
     if read.is_empty() && rows > 0 {
         let why = match servers.is_empty() {
-            false => {
-                "how much memory the server has is not in it (RSS), nor a row for each thread (-L)"
-            }
+            false => "it has neither the server's memory (RSS) nor a row for each thread (-L)",
             true => "no process in it is a MySQL or MariaDB server",
         };
         read.skipped.push((0, why.into()));

@@ -21,7 +21,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "rows of the server's tables",
     printed_by: "`INNODB_TRX`, `INNODB_LOCKS`, `INNODB_LOCK_WAITS`, `data_locks`, `data_lock_waits`, `metadata_locks`, `threads`, digests, `INNODB_METRICS`, `sys` views of waits, `SHOW ENGINE INNODB MUTEX`",
-    content: "who waits for whom, how long transactions are open, what was asked",
+    content: "who waits for whom, how long transactions are open, the workload",
     recognisers: &[Recogniser::new(90, "", sign::TABLE, is_rows)],
     continues,
     absorbs: |open, next| {

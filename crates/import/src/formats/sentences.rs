@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::People,
     name: "words in sentences",
     printed_by: "people: tickets, mails, posts",
-    content: "states, functions, messages of logs and amounts that somebody quotes",
+    content: "states, functions, log messages and amounts that somebody quotes",
     // No line is recognised as its own: `read`, below, gets the lines that are in no section.
     ..Format::NONE
 };
@@ -275,7 +275,7 @@ fn brought(mentions: &[Mention]) -> String {
         false => "",
     };
     let count = counted(mentions.len(), "word", "words");
-    format!("{count} with a meaning: {}{more}", names.join(", "))
+    format!("{count} recognised: {}{more}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) static FORMAT: Format = Format {
     group: Group::Server,
     name: "InnoDB status or error log",
     printed_by: "the server: `SHOW ENGINE INNODB STATUS`, its log",
-    content: "transactions, waits for latches, history, warnings; of a crash signal and assertion",
+    content: "transactions, waits for latches, history, warnings; after a crash, its signal and assertion",
     recognisers: &[Recogniser::new(50, "", 0, |at| {
         is_server_line(at.text) || is_section(at.text, at.next)
     })],
@@ -274,7 +274,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         );
         if of_printout.len() < next - from {
             let why = format!(
-                "of {} lines only {} were looked through for what InnoDB says",
+                "of {} lines only {} were searched for messages of InnoDB",
                 next - from,
                 of_printout.len()
             );

@@ -123,7 +123,7 @@ fn unit(lines: &[Line<'_>]) -> Read {
     }
     if read.is_empty() {
         let why = match is_server(unit) {
-            true => "neither tasks nor memory of the unit are in it",
+            true => "it has neither tasks nor memory of the unit",
             false => "no unit in it is a MySQL or MariaDB server",
         };
         read.skipped.push((0, why.into()));
