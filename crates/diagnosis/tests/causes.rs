@@ -194,7 +194,7 @@ fn swapping_makes_compaction_less_sure() {
     assert_eq!(finding.against.len(), 1);
     assert_eq!(
         finding.against.first().unwrap().says,
-        "pages were swapped at 5 k/s: memory was short altogether, not only in pieces"
+        "pages were swapped at 5 k/s: memory was short everywhere, not only fragmented"
     );
 }
 
