@@ -48,7 +48,7 @@ pub(super) fn oldest_transaction(scene: &Scene) -> Vec<Actor> {
         one.active_seconds >= OLD_SECONDS && one.connection_id.is_some()
     };
     let oldest = scene.transactions().iter().find(is_old);
-    let actor = oldest.map(|one| scene.from_transaction(one));
+    let actor = oldest.map(|one| scene.actor_of_transaction(one));
     surely(actor.into_iter().collect())
 }
 
@@ -63,5 +63,8 @@ pub(super) fn server(scene: &Scene) -> Vec<Actor> {
 
 fn sessions(scene: &Scene, wanted: impl Fn(&Session) -> bool) -> Vec<Actor> {
     let busy = scene.busy().iter().filter(|session| wanted(session));
-    surely(busy.map(|session| scene.from_session(session)).collect())
+    surely(
+        busy.map(|session| scene.actor_of_session(session))
+            .collect(),
+    )
 }

@@ -28,7 +28,7 @@ pub(super) fn row_locks(scene: &Scene) -> Vec<Actor> {
     holders.sort_by_key(|one| (one.has_query, std::cmp::Reverse(one.row_locks)));
     let lock = waited_for(status);
     let actors = holders.into_iter().map(|one| {
-        let mut actor = scene.from_transaction(one);
+        let mut actor = scene.actor_of_transaction(one);
         if let Some((lock, waiters)) = &lock {
             actor.lock = Some(lock.clone());
             actor.waiters = Some(*waiters);
@@ -91,7 +91,7 @@ pub(super) fn global_lock(scene: &Scene) -> Vec<Actor> {
         return surely_if_alone(took, true);
     }
     let (asleep, more) = scene.asleep();
-    let actors = asleep.iter().map(|session| scene.from_session(session));
+    let actors = asleep.iter().map(|session| scene.actor_of_session(session));
     let actors: Vec<Actor> = actors.collect();
     // A dump keeps the lock and reads on.
     let all = more == 0 && !scene.others_work(&actors);
@@ -109,7 +109,10 @@ pub(super) fn flush(scene: &Scene) -> Vec<Actor> {
             && session.seconds >= wait
     };
     let busy = scene.busy().iter().filter(in_front);
-    surely(busy.map(|session| scene.from_session(session)).collect())
+    surely(
+        busy.map(|session| scene.actor_of_session(session))
+            .collect(),
+    )
 }
 
 /// Everybody who may stand in front of those that wait so: who was seen to take such a lock; else old transactions and
@@ -138,14 +141,14 @@ fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<
     };
     let old = |one: &&ActiveTransaction| !one.waits && one.active_seconds >= longest;
     let transactions = scene.transactions().iter().filter(old);
-    transactions.for_each(|one| add(scene.from_transaction(one)));
+    transactions.for_each(|one| add(scene.actor_of_transaction(one)));
     let busy = scene.busy().iter();
     busy.filter(|session| statement::works(session) && session.seconds >= longest)
-        .for_each(|session| add(scene.from_session(session)));
+        .for_each(|session| add(scene.actor_of_session(session)));
     let (asleep, more) = scene.asleep();
     asleep
         .iter()
-        .for_each(|session| add(scene.from_session(session)));
+        .for_each(|session| add(scene.actor_of_session(session)));
     // An old transaction keeps its metadata locks. Of who only sleeps that is not known: who works now may have taken
     // them before.
     let keeps = |only: &Actor| wait == Wait::Metadata && only.transaction.is_some();
@@ -165,7 +168,7 @@ fn took(scene: &Scene, wanted: impl Fn(Takes) -> bool) -> Vec<Actor> {
     took.filter(|(takes, session)| wanted(*takes) && is_over(session.id))
         .map(|(takes, session)| {
             let now = scene.session(session.id);
-            let mut actor = scene.from_session(now.unwrap_or(session));
+            let mut actor = scene.actor_of_session(now.unwrap_or(session));
             if now.is_none() {
                 actor.running_seconds = None;
                 actor.statement_class = None;
@@ -196,7 +199,7 @@ fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
     surely(
         reported
             .into_iter()
-            .map(|one| scene.from_reported(one))
+            .map(|one| scene.actor_of_reported(one))
             .collect(),
     )
 }

@@ -144,7 +144,7 @@ impl<'a> Scene<'a> {
     }
 
     /// A session of a processlist as an actor.
-    pub(super) fn from_session(&self, session: &Session) -> Actor {
+    pub(super) fn actor_of_session(&self, session: &Session) -> Actor {
         let is_asleep = session.command == "Sleep";
         let class = sql::statement_class(&session.statement);
         Actor {
@@ -160,9 +160,10 @@ impl<'a> Scene<'a> {
     }
 
     /// A transaction as an actor: with who it is, by the processlist where that has it, and what it does.
-    pub(super) fn from_transaction(&self, transaction: &ActiveTransaction) -> Actor {
+    pub(super) fn actor_of_transaction(&self, transaction: &ActiveTransaction) -> Actor {
         let session = transaction.connection_id.and_then(|id| self.session(id));
-        let mut actor = session.map_or_else(Actor::default, |session| self.from_session(session));
+        let mut actor =
+            session.map_or_else(Actor::default, |session| self.actor_of_session(session));
         actor.connection = transaction.connection_id;
         actor.user = actor.user.or_else(|| transaction.user.clone());
         actor.host = actor.host.or_else(|| transaction.host.clone());
@@ -184,13 +185,13 @@ impl<'a> Scene<'a> {
     }
 
     /// A connection that the server named.
-    pub(super) fn from_reported(&self, reported: &ReportedHolder) -> Actor {
+    pub(super) fn actor_of_reported(&self, reported: &ReportedHolder) -> Actor {
         let id = u64::from(reported.holder.tid);
         let mut transactions = self.transactions().iter();
         let transaction = transactions.find(|one| one.connection_id == Some(id));
         let mut actor = match (transaction, self.session(id)) {
-            (Some(transaction), _) => self.from_transaction(transaction),
-            (None, Some(session)) => self.from_session(session),
+            (Some(transaction), _) => self.actor_of_transaction(transaction),
+            (None, Some(session)) => self.actor_of_session(session),
             (None, None) => Actor::default(),
         };
         actor.connection = Some(id);
