@@ -126,6 +126,14 @@ impl LastValues {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<f64> {
+        self.0.get(&id).copied()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.0.iter().map(|(id, value)| (*id, *value))
     }

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
@@ -98,7 +98,7 @@ pub(crate) fn read_window(
 /// What the ids in a session's chunks stand for.
 struct Names {
     sources: HashMap<u64, String>,
-    signals: HashMap<u32, (String, Unit, Kind)>,
+    signals: BTreeMap<u32, (String, Unit, Kind)>,
 }
 
 fn read_names(
@@ -108,7 +108,7 @@ fn read_names(
     account: &mut Account,
 ) -> rusqlite::Result<Names> {
     let mut share = account.part(NAMES_PERCENT);
-    let mut signals = HashMap::new();
+    let mut signals = BTreeMap::new();
     let mut statement =
         connection.prepare("SELECT id, name, unit, kind FROM signal WHERE session = ?1")?;
     let mut rows = statement.query([session])?;
@@ -223,18 +223,7 @@ fn read_chunk(
         let Some(at) = take(id, at) else {
             continue;
         };
-        let readings: Vec<Reading> = values
-            .iter()
-            .filter_map(|(id, value)| {
-                let (name, unit, kind) = names.signals.get(&id)?;
-                Some(Reading {
-                    name: name.clone().into(),
-                    unit: *unit,
-                    kind: *kind,
-                    value,
-                })
-            })
-            .collect();
+        let readings = readings(names, values);
         if readings.is_empty() && !values.is_empty() {
             // None of this source is wanted.
             continue;
@@ -245,6 +234,29 @@ fn read_chunk(
         timeline.push_readings(source, at, &readings);
     }
     Some(())
+}
+
+/// The wanted ones of a source's values, by id. A source may have hundreds, of which few are wanted: then these are looked
+/// for, since a day has a hundred thousand ticks.
+fn readings(names: &Names, values: &LastValues) -> Vec<Reading> {
+    let reading = |(name, unit, kind): &(String, Unit, Kind), value: f64| Reading {
+        name: name.clone().into(),
+        unit: *unit,
+        kind: *kind,
+        value,
+    };
+    match names.signals.len() < values.len() {
+        true => {
+            let wanted = names.signals.iter();
+            wanted
+                .filter_map(|(id, named)| Some(reading(named, values.get(*id)?)))
+                .collect()
+        }
+        false => values
+            .iter()
+            .filter_map(|(id, value)| Some(reading(names.signals.get(&id)?, value)))
+            .collect(),
+    }
 }
 
 /// What one more tick of a source takes: a place in each of its series, and more where there is a

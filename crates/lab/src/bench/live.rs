@@ -121,11 +121,14 @@ struct Seen {
     verdict: Option<f64>,
 }
 
+/// What a look ends with: the recorder, to be ended, and what was seen.
+type Looked = Result<(Recorder, Seen)>;
+
 /// The recorder, with the view in a terminal beside it.
 struct InTerminal {
     dir: PathBuf,
     running: Option<(Recorder, Terminal, Instant, f64)>,
-    pressing: Option<(Arc<AtomicBool>, JoinHandle<Result<(Recorder, Seen)>>)>,
+    pressing: Option<(Arc<AtomicBool>, JoinHandle<Looked>)>,
     seen: Option<Seen>,
 }
 
@@ -191,7 +194,7 @@ fn look(
     since: Instant,
     cpu: f64,
     stop: &AtomicBool,
-) -> Result<(Recorder, Seen)> {
+) -> Looked {
     let pid = terminal.child.id();
     let share = |before: f64, since: Instant| -> Result<f64> {
         Ok((scheduled_seconds(pid)? - before) / since.elapsed().as_secs_f64())

@@ -67,18 +67,15 @@ pub(super) fn run() -> Result<()> {
     let served = Served::start(&dir)?;
     let name = frame.file_stem().context("the incident's name")?;
     let name = name.to_string_lossy().into_owned();
-    let server = served.server()?;
+    let (server, from, to) = served.recorded()?;
+    let day = format!("server={server}&from={from}&to={to}");
     for (what, path, target) in [
         ("the list", "/".to_owned(), ""),
         ("the incident", format!("/incident/{name}"), PAGE_MAX),
-        (
-            "24 hours, without a script",
-            format!("/history?server={server}&from=0"),
-            "",
-        ),
+        ("24 hours, without a script", format!("/history?{day}"), ""),
         (
             "24 hours, what the script reads",
-            format!("/api/history?server={server}&from=0"),
+            format!("/api/history?{day}"),
             "<= 1 s",
         ),
         (
@@ -290,10 +287,14 @@ impl Served {
         Ok(served)
     }
 
-    /// The name of the server whose history it is.
-    fn server(&self) -> Result<String> {
+    /// The name of the server whose history it is, and all of its time.
+    fn recorded(&self) -> Result<(String, i64, i64)> {
         let told: serde_json::Value = serde_json::from_str(&self.get("/api/history")?)?;
-        Ok(told["server"].as_str().unwrap_or_default().to_owned())
+        let moment = |place: usize| told["recorded_ms"][place].as_i64();
+        let times = moment(0).zip(moment(1));
+        let (from, to) = times.context("nothing was recorded")?;
+        let server = told["server"].as_str().unwrap_or_default().to_owned();
+        Ok((server, from, to))
     }
 
     /// The body of an answer.
