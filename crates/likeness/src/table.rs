@@ -2,8 +2,8 @@
 //!
 //! A line is a kind of its own or a feature, its columns apart by tabs:
 //!
-//! - `causes`: the ids, in the order that numbers below mean
-//! - `bias`: what each cause has of any text, in thousandths
+//! - `=causes`: the ids, in the order that numbers below mean
+//! - `=bias`: what each cause has of any text, in thousandths
 //! - a feature, how much it counts within a text in hundredths, and for each cause it speaks of `number:weight`, the
 //!   weight in thousandths
 
@@ -47,8 +47,8 @@ impl Table {
             let mut columns = line.split('\t');
             let name = columns.next()?;
             match name {
-                "causes" => table.causes = columns.collect(),
-                "bias" => table.bias = columns.map(thousandths).collect::<Option<_>>()?,
+                "=causes" => table.causes = columns.collect(),
+                "=bias" => table.bias = columns.map(thousandths).collect::<Option<_>>()?,
                 _ => {
                     let rarity = columns.next()?.parse::<f64>().ok()? / 100.0;
                     let weights = columns.map(weight).collect::<Option<Vec<_>>>()?;
@@ -138,7 +138,7 @@ fn weight(text: &str) -> Option<(usize, f64)> {
 mod tests {
     use super::Table;
 
-    const SMALL: &str = "# a comment\ncauses\tdisk\trow\nbias\t-10\t-10\nfsync\t100\t0:900\t1:-200\nlock\t100\t1:800\n\
+    const SMALL: &str = "# a comment\n=causes\tdisk\trow\n=bias\t-10\t-10\nfsync\t100\t0:900\t1:-200\nlock\t100\t1:800\n\
         lock wait\t200\t1:700\n";
 
     #[test]
@@ -159,10 +159,10 @@ mod tests {
     #[test]
     fn a_table_that_is_none_is_refused() {
         for wrong in [
-            "causes\ta\nbias\t0\nx\t1\t1:5\n",
-            "causes\ta\nbias\tx\n",
-            "causes\ta\n",
-            "causes\ta\nbias\t0\nx\t1\t0\n",
+            "=causes\ta\n=bias\t0\nx\t1\t1:5\n",
+            "=causes\ta\n=bias\tx\n",
+            "=causes\ta\n",
+            "=causes\ta\n=bias\t0\nx\t1\t0\n",
         ] {
             assert!(Table::read(wrong).is_none(), "{wrong}");
         }

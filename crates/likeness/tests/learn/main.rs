@@ -89,13 +89,13 @@ fn table(all: &[Learnt]) -> String {
         }
     }
     let mut out = HEAD.to_owned();
-    writeln!(out, "causes\t{}", causes.join("\t")).unwrap();
+    writeln!(out, "=causes\t{}", causes.join("\t")).unwrap();
     let bias: Vec<String> = fitted
         .bias
         .iter()
         .map(|bias| format!("{:.0}", bias * 1000.0))
         .collect();
-    writeln!(out, "bias\t{}", bias.join("\t")).unwrap();
+    writeln!(out, "=bias\t{}", bias.join("\t")).unwrap();
     for (feature, weights) in lines {
         write!(out, "{}\t{:.0}", names[feature], rarity[feature] * 100.0).unwrap();
         for (cause, weight) in weights {
