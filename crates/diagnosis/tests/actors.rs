@@ -112,7 +112,7 @@ fn of_two_that_may_be_it_none_is_said_to_be_it() {
     assert_eq!(actors.len(), 2);
     assert!(actors.iter().all(|actor| !actor.sure));
     assert!(
-        now.iter().all(|step| step.starts_with("One that may")),
+        now.iter().all(|step| step.starts_with("It may block the others")),
         "{now:?}"
     );
 }
@@ -216,7 +216,7 @@ fn a_global_read_lock_whose_statement_is_over_is_its_idle_sessions() {
         &incident(&[(65, list(&[waits.clone(), holder, reads]))], ""),
     );
     assert!(actors.iter().all(|actor| !actor.sure), "{actors:?}");
-    assert!(now[0].starts_with("One that slept already"), "{now:?}");
+    assert!(now[0].starts_with("It was already asleep"), "{now:?}");
     // It still runs, behind a statement.
     let flush = session(
         4,
