@@ -112,7 +112,8 @@ fn of_two_that_may_be_it_none_is_said_to_be_it() {
     assert_eq!(actors.len(), 2);
     assert!(actors.iter().all(|actor| !actor.sure));
     assert!(
-        now.iter().all(|step| step.starts_with("It may block the others")),
+        now.iter()
+            .all(|step| step.starts_with("It may block the others")),
         "{now:?}"
     );
 }
