@@ -335,7 +335,7 @@ mod tests {
         ));
         assert_eq!(
             capture.brought,
-            "5 threads and processes, 3 of 4 threads of the server cannot be interrupted (2 in io_schedule)"
+            "5 threads and processes, 3 of 4 threads of the server in uninterruptible sleep (2 in io_schedule)"
         );
         assert_eq!(capture.values("threads.uninterruptible"), [3.0]);
         // What stands behind a command with blanks is found from the end.
