@@ -55,9 +55,6 @@ pub fn body(view: &View<'_>) -> Body {
             empty: "no samples of the processors at this moment: they need CAP_PERFMON, and a history keeps none".to_owned(),
         });
     };
-    if !view.state.flame.is_table {
-        return super::flame_picture::body(view, &Samples { now, before });
-    }
     let empty = Profile {
         counts: Vec::new(),
         ..now.clone()

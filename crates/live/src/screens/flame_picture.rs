@@ -4,10 +4,10 @@
 //! nothing is told by a colour alone. A box of no column is not drawn; what went away has none, so that two lines below
 //! name the functions that changed most.
 
-use report::evidence::flame::{Flame, FlameNode, flame};
+use report::evidence::flame::{Flame, FlameNode, flame as tree};
 use report::words;
 
-use super::flame::{Samples, samples, stacks_with, told};
+use super::flame::{self, Samples, samples, stacks_with, told};
 use super::view::{Body, View};
 use crate::ink::{Ink, Line, cut, width};
 
@@ -56,7 +56,7 @@ impl Picture {
     fn of(view: &View<'_>, samples: &Samples) -> Self {
         let book = &view.incident().stacks.book;
         let before: Vec<_> = samples.before.iter().collect();
-        let flame = flame(&before, &[&samples.now], book, NODES_MAX);
+        let flame = tree(&before, &[&samples.now], book, NODES_MAX);
         let root = flame.find(&view.state.flame.zoom);
         let placed = placed(&flame, root, view.columns);
         Self {
@@ -96,8 +96,12 @@ fn placed(flame: &Flame, root: usize, columns: usize) -> Vec<Placed> {
 }
 
 /// The screen.
-pub fn body(view: &View<'_>, samples: &Samples) -> Body {
-    let picture = Picture::of(view, samples);
+pub fn body(view: &View<'_>) -> Body {
+    let Some(samples) = samples(view) else {
+        // It says why there are none.
+        return flame::body(view);
+    };
+    let picture = Picture::of(view, &samples);
     let has_before = samples.before.is_some();
     let head = told(view, &samples.now, samples.before.as_ref());
     let keys = "t table";
@@ -294,7 +298,7 @@ pub fn as_text(view: &View<'_>) -> Option<String> {
     let samples = samples(view)?;
     let before = samples.before.as_ref()?;
     let book = &view.incident().stacks.book;
-    let flame = flame(&[before], &[&samples.now], book, NODES_MAX);
+    let flame = tree(&[before], &[&samples.now], book, NODES_MAX);
     let [more, less] = in_words_changed(&flame);
     Some(format!(
         "processors, points of the samples against the time before: more {more}; less {less}"

@@ -86,6 +86,7 @@ fn of_screen(view: &View<'_>) -> Body {
         Shown::Now => now::body(view),
         Shown::Threads => threads::body(view),
         Shown::Locks => locks::body(view),
+        Shown::Flame if !view.state.flame.is_table => flame_picture::body(view),
         Shown::Flame => flame::body(view),
         Shown::Statements => statements::body(view),
         Shown::Host => host::body(view),
