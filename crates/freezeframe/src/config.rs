@@ -10,7 +10,7 @@ use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
 use crate::listen;
-use crate::targets_file::{self, TargetConfig};
+use crate::target_config::{self, TargetConfig, place, ssl_mode};
 use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
@@ -62,14 +62,6 @@ pub(crate) struct ServerConfig {
     pub(crate) ssl_ca: Option<PathBuf>,
     pub(crate) ssl_cert: Option<PathBuf>,
     pub(crate) ssl_key: Option<PathBuf>,
-}
-
-/// A mode of TLS by its name.
-pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
-    text: D,
-) -> Result<Option<TlsMode>, D::Error> {
-    let text = String::deserialize(text)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -175,7 +167,7 @@ impl Config {
                 bail!("{}:{line}: {error:#}", path.display());
             }
         }
-        targets_file::check(path, &text, &config.targets)?;
+        target_config::check(path, &text, &config.targets)?;
         Ok(config)
     }
 
@@ -251,25 +243,6 @@ impl Config {
             detect.user.push(triggers::parse(trigger)?);
         }
         Ok(config)
-    }
-}
-
-/// Line and message of a mistake, in one line; the message of an unknown key names it.
-pub(crate) fn place(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(1, |span| {
-        text.get(..span.start)
-            .map_or(1, |before| before.matches('\n').count() + 1)
-    });
-    let message = error.message().trim().replace('\n', " ");
-    let key = text
-        .lines()
-        .nth(line - 1)
-        .and_then(|line| line.split_once('='));
-    match key {
-        Some((key, _)) if !message.contains(key.trim()) => {
-            format!("{line}: {}: {message}", key.trim())
-        }
-        _ => format!("{line}: {message}"),
     }
 }
 

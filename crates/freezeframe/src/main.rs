@@ -36,6 +36,7 @@ mod stacks;
 mod stacks_from;
 mod support;
 mod symbols;
+mod target_config;
 mod targets;
 mod targets_file;
 mod triggers;

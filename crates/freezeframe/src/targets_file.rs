@@ -1,46 +1,18 @@
 //! Servers that are recorded by name: `[[targets]]` of the configuration, or of a file of them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use recorder::Target;
 use serde::Deserialize;
-use server::TlsMode;
 
 use crate::args::{ServerArgs, TlsArgs};
-use crate::config::{Config, place, ssl_mode};
+use crate::config::Config;
+use crate::target_config::{TargetConfig, check, place};
 use crate::targets;
-
-/// Characters of a name: part of file names and of metrics.
-const NAME_CHARS_MAX: usize = 64;
-
-/// Targets of one recorder.
-const TARGETS_MAX: usize = 1000;
 
 /// The port of a host that is named without one.
 const USUAL_PORT: u16 = 3306;
-
-/// A server with a name. What is left out is as in `[server]`, but for where it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct TargetConfig {
-    pub(crate) name: String,
-    pub(crate) host: Option<String>,
-    pub(crate) port: Option<u16>,
-    pub(crate) socket: Option<PathBuf>,
-    pub(crate) user: Option<String>,
-    pub(crate) password_file: Option<PathBuf>,
-    pub(crate) defaults_file: Option<PathBuf>,
-    pub(crate) login_path: Option<String>,
-    #[serde(deserialize_with = "ssl_mode")]
-    pub(crate) ssl_mode: Option<TlsMode>,
-    pub(crate) ssl_ca: Option<PathBuf>,
-    pub(crate) ssl_cert: Option<PathBuf>,
-    pub(crate) ssl_key: Option<PathBuf>,
-    /// What a person says of it, for metrics and events.
-    pub(crate) labels: BTreeMap<String, String>,
-}
 
 /// A file of targets and nothing else.
 #[derive(Debug, Default, Deserialize)]
@@ -83,42 +55,6 @@ impl TargetConfig {
         target.is_named = true;
         Ok(target)
     }
-
-    fn check(&self) -> Result<()> {
-        let name = &self.name;
-        ensure!(!name.is_empty(), "a target needs a name");
-        let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        ensure!(
-            name.len() <= NAME_CHARS_MAX
-                && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && name.chars().all(is_word),
-            "name: '{name}': letters, digits, '.', '_' and '-', {NAME_CHARS_MAX} at the most, the first a letter or digit"
-        );
-        let is_placed = self.host.is_some()
-            || self.port.is_some()
-            || self.socket.is_some()
-            || self.defaults_file.is_some()
-            || self.login_path.is_some();
-        ensure!(
-            is_placed,
-            "'{name}' needs host, port or socket, or a file or login path that has them"
-        );
-        ensure!(
-            self.socket.is_none() || (self.host.is_none() && self.port.is_none()),
-            "'{name}' has a socket, and a host or port as well"
-        );
-        for label in self.labels.keys() {
-            let mut letters = label.chars();
-            let first = letters.next();
-            ensure!(
-                first.is_some_and(|c| c.is_ascii_alphabetic())
-                    && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-                    && label != "server",
-                "'{name}': '{label}' can be no label of a metric: letters, digits, '_', and not 'server'"
-            );
-        }
-        Ok(())
-    }
 }
 
 /// Reads a file of targets.
@@ -150,33 +86,10 @@ pub(crate) fn meant(
     }
 }
 
-/// What is wrong with them, with its line.
-pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result<()> {
-    ensure!(
-        targets.len() <= TARGETS_MAX,
-        "{}: more than {TARGETS_MAX} targets",
-        path.display()
-    );
-    let mut names = BTreeSet::new();
-    for (index, target) in targets.iter().enumerate() {
-        let checked = target.check().and_then(|()| {
-            // Files are told apart by them, on any file system.
-            let is_new = names.insert(target.name.to_ascii_lowercase());
-            ensure!(is_new, "there are two targets '{}'", target.name);
-            Ok(())
-        });
-        if let Err(error) = checked {
-            let lines = text.lines().enumerate();
-            let mut heads = lines.filter(|(_, line)| line.trim_start().starts_with("[[targets]]"));
-            let line = heads.nth(index).map_or(1, |(line, _)| line + 1);
-            bail!("{}:{line}: targets: {error:#}", path.display());
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use server::TlsMode;
+
     use super::*;
 
     fn read_text(text: &str) -> Result<Vec<TargetConfig>> {

@@ -135,13 +135,13 @@ pub struct LoginWay {
     /// The option file that was read.
     pub defaults_file: Option<PathBuf>,
     /// The login path that was used.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_path: Option<String>,
     /// The file of login paths that was read.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_file: Option<PathBuf>,
     /// How the way to the server is protected.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "TlsWay::is_usual")]
     pub tls: TlsWay,
 }
 
@@ -159,6 +159,13 @@ pub struct TlsWay {
     pub key: Option<PathBuf>,
     /// It is wanted on this host, too.
     pub is_wanted: bool,
+}
+
+impl TlsWay {
+    /// Nothing was said of it: journals have no word of it then, as those of older versions.
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl From<&TlsOptions> for TlsWay {

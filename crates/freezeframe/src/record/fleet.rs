@@ -19,7 +19,8 @@ use crate::config::Config;
 use crate::control::{AllRecorded, Recorded};
 use crate::listen::Board;
 use crate::refused::Who;
-use crate::targets_file::{self, TargetConfig};
+use crate::target_config::TargetConfig;
+use crate::targets_file;
 
 /// How soon the end, a signal, and a recorder that has ended are seen.
 const NAP: Duration = Duration::from_millis(200);

@@ -1,0 +1,125 @@
+//! What is written of a server that is recorded by name, and what is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
+use server::TlsMode;
+
+/// Characters of a name: part of file names and of metrics.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Targets of one recorder.
+const TARGETS_MAX: usize = 1000;
+
+/// A server with a name. What is left out is as in `[server]`, but for where it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TargetConfig {
+    pub(crate) name: String,
+    pub(crate) host: Option<String>,
+    pub(crate) port: Option<u16>,
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) user: Option<String>,
+    pub(crate) password_file: Option<PathBuf>,
+    pub(crate) defaults_file: Option<PathBuf>,
+    pub(crate) login_path: Option<String>,
+    #[serde(deserialize_with = "ssl_mode")]
+    pub(crate) ssl_mode: Option<TlsMode>,
+    pub(crate) ssl_ca: Option<PathBuf>,
+    pub(crate) ssl_cert: Option<PathBuf>,
+    pub(crate) ssl_key: Option<PathBuf>,
+    /// What a person says of it, for metrics and events.
+    pub(crate) labels: BTreeMap<String, String>,
+}
+
+impl TargetConfig {
+    fn check(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(!name.is_empty(), "a target needs a name");
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        ensure!(
+            name.len() <= NAME_CHARS_MAX
+                && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && name.chars().all(is_word),
+            "name: '{name}': letters, digits, '.', '_' and '-', {NAME_CHARS_MAX} at the most, the first a letter or digit"
+        );
+        let is_placed = self.host.is_some()
+            || self.port.is_some()
+            || self.socket.is_some()
+            || self.defaults_file.is_some()
+            || self.login_path.is_some();
+        ensure!(
+            is_placed,
+            "'{name}' needs host, port or socket, or a file or login path that has them"
+        );
+        ensure!(
+            self.socket.is_none() || (self.host.is_none() && self.port.is_none()),
+            "'{name}' has a socket, and a host or port as well"
+        );
+        for label in self.labels.keys() {
+            let mut letters = label.chars();
+            let first = letters.next();
+            ensure!(
+                first.is_some_and(|c| c.is_ascii_alphabetic())
+                    && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+                    && label != "server",
+                "'{name}': '{label}' can be no label of a metric: letters, digits, '_', and not 'server'"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with them, with its line.
+pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result<()> {
+    ensure!(
+        targets.len() <= TARGETS_MAX,
+        "{}: more than {TARGETS_MAX} targets",
+        path.display()
+    );
+    let mut names = BTreeSet::new();
+    for (index, target) in targets.iter().enumerate() {
+        let checked = target.check().and_then(|()| {
+            // Files are told apart by them, on any file system.
+            let is_new = names.insert(target.name.to_ascii_lowercase());
+            ensure!(is_new, "there are two targets '{}'", target.name);
+            Ok(())
+        });
+        if let Err(error) = checked {
+            let lines = text.lines().enumerate();
+            let mut heads = lines.filter(|(_, line)| line.trim_start().starts_with("[[targets]]"));
+            let line = heads.nth(index).map_or(1, |(line, _)| line + 1);
+            bail!("{}:{line}: targets: {error:#}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// A mode of TLS by its name.
+pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
+    text: D,
+) -> Result<Option<TlsMode>, D::Error> {
+    let text = String::deserialize(text)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// Line and message of a mistake, in one line; the message of an unknown key names it.
+pub(crate) fn place(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| {
+        text.get(..span.start)
+            .map_or(1, |before| before.matches('\n').count() + 1)
+    });
+    let message = error.message().trim().replace('\n', " ");
+    let key = text
+        .lines()
+        .nth(line - 1)
+        .and_then(|line| line.split_once('='));
+    match key {
+        Some((key, _)) if !message.contains(key.trim()) => {
+            format!("{line}: {}: {message}", key.trim())
+        }
+        _ => format!("{line}: {message}"),
+    }
+}
