@@ -61,18 +61,23 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// What is wrong, if anything.
-    fn trouble(&self, now: &PulseNow) -> Option<String> {
+    /// What is wrong with the recorder itself, if anything.
+    fn own_trouble(&self, now: &PulseNow) -> Option<String> {
         if self.ended {
             return Some("the recorder has ended".to_owned());
         }
-        if let Some(age) = now.beat_age_ms
-            && age > BEAT_AGE_MAX_MS
-        {
-            return Some(format!(
-                "the recorder itself stands still for {:.1} s",
-                age as f64 / 1000.0
-            ));
+        let age = now.beat_age_ms.filter(|age| *age > BEAT_AGE_MAX_MS)?;
+        Some(format!(
+            "the recorder itself stands still for {:.1} s",
+            age as f64 / 1000.0
+        ))
+    }
+
+    /// What is wrong, if anything.
+    fn trouble(&self, now: &PulseNow) -> Option<String> {
+        let own = self.own_trouble(now);
+        if own.is_some() {
+            return own;
         }
         let unanswered = now.unanswered_ms.map(|ms| {
             let seconds = ms as f64 / 1000.0;
@@ -213,6 +218,21 @@ impl Board {
             .clone()
     }
 
+    /// 200 while every recorder moves, whatever its server does: who starts us anew when we hang must not do so in a
+    /// stall, of which we are the only witness.
+    pub(super) fn lives(&self) -> Answer {
+        let servers = self.servers();
+        let troubles = servers.iter().filter_map(|(label, server)| {
+            let trouble = server.own_trouble(&server.now())?;
+            Some(format!("{label}: {trouble}"))
+        });
+        let troubles: Vec<String> = troubles.collect();
+        match troubles.is_empty() {
+            true => Answer::text(200, "the recorders move"),
+            false => Answer::text(503, &troubles.join("\n")),
+        }
+    }
+
     /// 200 while all is well with the server, or with all of them; 503 with the reason otherwise.
     pub(super) fn health(&self, wanted: Option<&str>) -> Answer {
         let servers = self.servers();
@@ -269,12 +289,14 @@ mod tests {
         assert_eq!(server.trouble(&now(250)), None);
         let stands = server.trouble(&now(9000)).unwrap();
         assert!(stands.contains("stands still for 9.0 s"), "{stands}");
+        assert_eq!(server.own_trouble(&now(9000)), Some(stands));
         let stalled = PulseNow {
             stalled: true,
             stalled_ms: Some(5800),
             reason: "no answer for 1.2 s".to_owned(),
             ..now(100)
         };
+        assert_eq!(server.own_trouble(&stalled), None, "it is at work");
         assert_eq!(
             server.trouble(&stalled).unwrap(),
             "stalled for 5.8 s: no answer for 1.2 s"

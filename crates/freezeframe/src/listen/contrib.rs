@@ -1,15 +1,16 @@
 //! What `contrib/` asks of the metrics is what they are: a dashboard for Grafana, alerts for Prometheus.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use recorder::Pulse;
 use serde_json::Value;
 
 use super::Board;
-use super::metrics::text;
+use super::metrics::{Format, text};
 
 const DASHBOARD: &str = "grafana/freezeframe.json";
 const RULES: &str = "prometheus/freezeframe.rules.yml";
@@ -29,7 +30,7 @@ fn told() -> BTreeSet<String> {
     let board = Board::default();
     board.add("3306", "db1:3306", Arc::new(Pulse::default()));
     board.retention(Arc::default());
-    let text = text(&board);
+    let text = text(&board, Format::Text);
     let kinds = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     kinds
         .filter_map(|line| line.split(' ').next().map(str::to_owned))
@@ -117,4 +118,27 @@ fn alerts_ask_for_metrics_that_there_are() {
         Ok(checked) => assert!(checked.status.success(), "{checked:?}"),
         Err(_) => eprintln!("skipped: there is no promtool, which would check the alerts"),
     }
+}
+
+#[test]
+fn promtool_finds_nothing_in_the_metrics() {
+    let board = Board::default();
+    board.add("3306", "db1:3306", Arc::new(Pulse::default()));
+    board.retention(Arc::default());
+    let text = text(&board, Format::Text);
+    let checked = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut checked) = checked else {
+        eprintln!("skipped: there is no promtool, which would check the metrics");
+        return;
+    };
+    let mut stdin = checked.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
+    let output = checked.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }

@@ -1,4 +1,5 @@
-//! Prometheus' text format, version 0.0.4, of the recorder's own state and of incidents.
+//! The recorder's own state and incidents in Prometheus' text format, version 0.0.4, or in OpenMetrics, version 1.0.0
+//! (https://prometheus.io/docs/specs/om/open_metrics_spec).
 
 use std::fmt::Write;
 
@@ -15,21 +16,82 @@ const STAT_BYTES_MAX: usize = 4096;
 /// Bytes of all metrics. A server has 1 KiB and 60 bytes for each cause that it had; hundreds of both are less.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-struct Text(String);
+/// The format of the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Prometheus' text format, version 0.0.4.
+    Text,
+    /// OpenMetrics, version 1.0.0: units, families of counters without `_total`, an end that shows that all came.
+    OpenMetrics,
+}
+
+impl Format {
+    /// What a client asks for by `Accept` (RFC 9110, section 12.5.1). OpenMetrics for whoever names it and likes nothing
+    /// of ours better; who says nothing gets the text.
+    pub(super) fn wanted(accept: &str) -> Self {
+        let (mut open, mut text) = (0.0, 0.0);
+        for range in accept.split(',') {
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let (mut version, mut quality) = (None, 1.0);
+            for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+                match name.trim().to_ascii_lowercase().as_str() {
+                    "version" => version = Some(value.trim().trim_matches('"')),
+                    "q" => quality = value.trim().parse::<f64>().unwrap_or(0.0),
+                    _ => {}
+                }
+            }
+            let best = match (kind.as_str(), version) {
+                ("application/openmetrics-text", None | Some("1.0.0")) => &mut open,
+                ("text/plain", None | Some("0.0.4")) | ("text/*" | "*/*", _) => &mut text,
+                _ => continue,
+            };
+            *best = f64::max(*best, quality);
+        }
+        match open > 0.0 && open >= text {
+            true => Self::OpenMetrics,
+            false => Self::Text,
+        }
+    }
+
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+struct Text {
+    format: Format,
+    text: String,
+}
 
 impl Text {
     fn is_full(&self) -> bool {
-        self.0.len() >= TEXT_BYTES_MAX
+        self.text.len() >= TEXT_BYTES_MAX
     }
 
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         if self.is_full() {
             return;
         }
+        // A family has the name of its samples without what their kind adds.
+        let family = match (self.format, kind) {
+            (Format::OpenMetrics, "counter") => name.strip_suffix("_total").unwrap_or(name),
+            _ => name,
+        };
         let _ = writeln!(
-            self.0,
-            "# HELP freezeframe_{name} {help}\n# TYPE freezeframe_{name} {kind}"
+            self.text,
+            "# HELP freezeframe_{family} {help}\n# TYPE freezeframe_{family} {kind}"
         );
+        let unit = ["seconds", "bytes"].into_iter().find(|unit| {
+            let rest = family.strip_suffix(unit);
+            rest.is_some_and(|rest| rest.ends_with('_'))
+        });
+        if let (Format::OpenMetrics, Some(unit)) = (self.format, unit) {
+            let _ = writeln!(self.text, "# UNIT freezeframe_{family} {unit}");
+        }
     }
 
     fn value(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
@@ -44,7 +106,7 @@ impl Text {
             labels if labels.is_empty() => labels,
             labels => format!("{{{labels}}}"),
         };
-        let _ = writeln!(self.0, "freezeframe_{name}{labels} {value}");
+        let _ = writeln!(self.text, "freezeframe_{name}{labels} {value}");
     }
 }
 
@@ -55,19 +117,26 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-pub(super) fn text(board: &Board) -> String {
-    let mut text = Text(String::new());
+pub(super) fn text(board: &Board, format: Format) -> String {
+    let mut text = Text {
+        format,
+        text: String::new(),
+    };
     text.head("info", "gauge", "The recorder's version.");
     text.value("info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     own(&mut text);
     servers(&mut text, board);
     hooks(&mut text, board);
     retention(&mut text, board);
-    if text.is_full() {
-        text.0
-            .push_str("# The rest is left out: there are too many servers and causes.\n");
+    match format {
+        Format::Text if text.is_full() => text
+            .text
+            .push_str("# The rest is left out: there are too many servers and causes.\n"),
+        Format::Text => {}
+        // Comments there are none, but the end.
+        Format::OpenMetrics => text.text.push_str("# EOF\n"),
     }
-    text.0
+    text.text
 }
 
 fn own(text: &mut Text) {
@@ -251,8 +320,7 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn every_line_is_of_the_format_and_names_are_escaped() {
+    fn board() -> Board {
         let board = Board::default();
         board.add("a\"b\\c\nd", "h:a\"b\\c\nd", Arc::new(Pulse::default()));
         board.triggered("a\"b\\c\nd", "id", 1_795_251_600_123);
@@ -262,7 +330,12 @@ mod tests {
         board.deleted("/x/a.frame".as_ref(), 5, Why::Age);
         board.deleted("/x/b.frame".as_ref(), 6, Why::Age);
         board.deleted("/x/history-3306.db.damaged-1".as_ref(), 7, Why::Space);
-        let text = text(&board);
+        board
+    }
+
+    #[test]
+    fn every_line_is_of_the_format_and_names_are_escaped() {
+        let text = text(&board(), Format::Text);
         for line in [
             "incidents_kept 0",
             "directory_short 0",
@@ -286,5 +359,145 @@ mod tests {
         assert!(text.contains("freezeframe_stalled{server=\"h:a\\\"b\\\\c\\nd\"} 0\n"));
         assert!(text.contains("cause=\"thp-compaction\"} 1\n"));
         assert!(text.contains("_timestamp_seconds{server=\"h:a\\\"b\\\\c\\nd\"} 1795251600.123\n"));
+    }
+    #[test]
+    fn open_metrics_for_whoever_asks_for_it() {
+        // As Prometheus 2.42 and 3.5 ask.
+        let usual = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                     text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let newest = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
+                      application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,\
+                      text/plain;version=0.0.4;q=0.3,*/*;q=0.2,";
+        for accept in [
+            usual,
+            newest,
+            "application/openmetrics-text",
+            "Application/OpenMetrics-Text; Version=\"1.0.0\" ; Q=1",
+        ] {
+            assert_eq!(Format::wanted(accept), Format::OpenMetrics, "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "text/plain",
+            "application/json",
+            "application/openmetrics-text;version=2.0.0",
+            "application/openmetrics-text;version=0.0.1",
+            "application/openmetrics-text;q=0",
+            "application/openmetrics-text;q=x",
+            "application/openmetrics-text;q=0.4, text/plain;q=0.5",
+            "application/openmetrics-textual",
+            ";;=,=;q",
+        ] {
+            assert_eq!(Format::wanted(accept), Format::Text, "{accept}");
+        }
+    }
+
+    /// A sample: its name, what stands in the braces, its value.
+    fn sample(line: &str) -> (&str, &str, f64) {
+        let (name, rest) = line.split_at(line.find(['{', ' ']).unwrap());
+        let (labels, value) = match rest.strip_prefix('{') {
+            Some(rest) => rest.rsplit_once("} ").unwrap(),
+            None => ("", rest.trim_start()),
+        };
+        (name, labels, value.parse().unwrap())
+    }
+
+    /// Rules of the specification, by its sections: Overall Structure, MetricFamily, Counter.
+    fn check_open_metrics(text: &str) {
+        let body = text.strip_suffix("# EOF\n").expect("the end");
+        assert!(!body.contains("# EOF") && !body.contains('\r'));
+        let mut families: Vec<(&str, &str)> = Vec::new();
+        let mut samples = std::collections::BTreeSet::new();
+        for line in body.lines() {
+            assert!(!line.is_empty() && line.trim() == line, "{line}");
+            if let Some(rest) = line.strip_prefix("# ") {
+                let words: Vec<&str> = rest.splitn(3, ' ').collect();
+                let [key, name, value] = words[..] else {
+                    panic!("{line}")
+                };
+                match key {
+                    // Each family begins once, and its samples follow it.
+                    "HELP" => {
+                        assert!(families.iter().all(|(known, _)| *known != name), "{line}");
+                        families.push((name, ""));
+                    }
+                    "TYPE" => {
+                        assert!(["counter", "gauge"].contains(&value), "{line}");
+                        assert!(value != "counter" || !name.ends_with("_total"), "{line}");
+                        let last = families.last_mut().unwrap();
+                        assert_eq!(*last, (name, ""), "{line}");
+                        last.1 = value;
+                    }
+                    "UNIT" => {
+                        assert_eq!(families.last().unwrap().0, name, "{line}");
+                        assert!(name.ends_with(&format!("_{value}")), "{line}");
+                    }
+                    _ => panic!("a comment is none: {line}"),
+                }
+                continue;
+            }
+            let (name, labels, value) = sample(line);
+            let (family, kind) = *families.last().unwrap();
+            match kind {
+                "counter" => {
+                    assert_eq!(name.strip_suffix("_total"), Some(family), "{line}");
+                    assert!(value.is_finite() && value >= 0.0, "{line}");
+                }
+                "gauge" => assert_eq!(name, family, "{line}"),
+                _ => panic!("a sample without a type: {line}"),
+            }
+            assert!(samples.insert((name, labels)), "twice: {line}");
+            // Quotes and backslashes in values are escaped, so quotes come in pairs.
+            let plain = labels.replace("\\\\", "").replace("\\\"", "");
+            assert_eq!(plain.matches('"').count() % 2, 0, "{line}");
+        }
+        // Names of samples are of one family each.
+        let names: Vec<String> = families
+            .iter()
+            .map(|(name, kind)| match *kind {
+                "counter" => format!("{name}_total"),
+                _ => (*name).to_owned(),
+            })
+            .collect();
+        for (family, _) in &families {
+            let clashes = names.iter().filter(|name| name == family).count();
+            assert!(clashes <= 1, "{family}");
+        }
+    }
+
+    #[test]
+    fn open_metrics_are_as_the_specification_says() {
+        let open = text(&board(), Format::OpenMetrics);
+        check_open_metrics(&open);
+        for line in [
+            "# UNIT freezeframe_recorder_cpu_seconds seconds",
+            "# UNIT freezeframe_incidents_kept_bytes bytes",
+            "# TYPE freezeframe_incidents counter",
+            "freezeframe_retention_deleted_bytes_total{what=\"incident\",why=\"age\"} 11",
+        ] {
+            assert!(open.lines().any(|one| one == line), "{line}: {open}");
+        }
+        // The same samples in both.
+        let of = |text: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| !line.starts_with('#'));
+            lines
+                .map(|line| sample(line))
+                .map(|(name, labels, _)| format!("{name}{labels}"))
+                .collect()
+        };
+        assert_eq!(of(&open), of(&text(&board(), Format::Text)));
+    }
+
+    #[test]
+    fn too_many_open_metrics_end_as_they_must() {
+        let board = Board::default();
+        for number in 0..1500 {
+            let name = format!("{}{number}", "x".repeat(100));
+            board.add(&name, &name, Arc::new(Pulse::default()));
+        }
+        let open = text(&board, Format::OpenMetrics);
+        assert!(open.len() < TEXT_BYTES_MAX + 4096);
+        check_open_metrics(&open);
     }
 }

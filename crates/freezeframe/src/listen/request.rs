@@ -30,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) fetch_mode: Option<String>,
     /// Who asks.
     pub(crate) authorization: Option<String>,
+    /// The kinds of answers that are understood, all headers of it in one.
+    pub(crate) accept: String,
 }
 
 /// A request that is refused.
@@ -171,6 +173,7 @@ fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
         fetch_site: owned(fields.fetch_site),
         fetch_mode: owned(fields.fetch_mode),
         authorization: owned(fields.authorization),
+        accept: fields.accept,
     })
 }
 
@@ -193,7 +196,7 @@ fn minor_version(version: &str) -> Result<u8, Refusal> {
     }
 }
 
-/// Headers that are looked at; each may be there once only.
+/// Headers that are looked at; each may be there once only, but for `Accept`, which is a list.
 #[derive(Default)]
 struct Fields<'a> {
     host: Option<&'a str>,
@@ -201,6 +204,7 @@ struct Fields<'a> {
     fetch_site: Option<&'a str>,
     fetch_mode: Option<&'a str>,
     authorization: Option<&'a str>,
+    accept: String,
 }
 
 fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Fields<'a>, Refusal> {
@@ -217,6 +221,11 @@ fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Fields<'a>, Refusa
             "sec-fetch-site" => &mut fields.fetch_site,
             "sec-fetch-mode" => &mut fields.fetch_mode,
             "authorization" => &mut fields.authorization,
+            "accept" => {
+                fields.accept += value.trim();
+                fields.accept.push(',');
+                continue;
+            }
             _ => continue,
         };
         if found.replace(value.trim()).is_some() {

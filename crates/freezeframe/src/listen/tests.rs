@@ -79,6 +79,15 @@ fn every_request_gets_its_status() {
     for (request, begin) in [
         ("GET / HTTP/1.1\r\nHost: db1\r\n\r\n", "HTTP/1.1 200 OK\r\n"),
         ("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n"),
+        ("GET /livez HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n"),
+        (
+            "GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text;version=1.0.0\r\nAccept: */*;q=0.1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n",
+        ),
+        (
+            "GET /metrics HTTP/1.0\r\nAccept: */*\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
+        ),
         (
             "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n",
             "HTTP/1.1 200 ",
