@@ -41,6 +41,7 @@ fn ordinary() -> Access {
         lockdown: None,
         in_container: None,
         in_first_user_namespace: true,
+        in_first_pid_namespace: true,
         tracefs_mounted: true,
         sample_processors: refused(EACCES),
         sample_own_kernel_side: refused(EACCES),
@@ -374,4 +375,20 @@ fn the_effective_set_is_read_from_status() {
     assert!(!Capabilities::of(&[Capability::SysAdmin]).grants(Capability::Syslog));
     assert_eq!(Capabilities::parse_effective(b"CapEff:\tzz\n"), None);
     assert_eq!(Capabilities::parse_effective(b""), None);
+}
+
+#[test]
+fn a_sidecar_has_stacks_and_no_exact_lock_waits() {
+    let access = Access {
+        in_container: Some("kubernetes".to_owned()),
+        in_first_pid_namespace: false,
+        ..with(&FIVE)
+    };
+    let advice = advise(&access, None);
+    let waits = line(&advice, "exact lock waits");
+    assert!(
+        !waits.available && waits.why.contains("pid namespace"),
+        "{waits:?}"
+    );
+    assert!(line(&advice, "thread stacks by BPF").available);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use kernel::roots::ProcRoot;
-use kernel::servers::{self, ServerProcess};
+use kernel::servers::{self, ServerProcess, path_from_here};
 use server::{Address, Login};
 use thiserror::Error;
 
@@ -162,9 +162,12 @@ fn guessed_addresses(process: &ServerProcess, option_file: Option<&Address>) -> 
     if !meant::is_unseen(process) {
         return Vec::new();
     }
+    // In a container the usual place is that container's: at ours another server may listen.
+    let root = ProcRoot::default().of(process.pid, "root");
+    let root = root.read_dir().is_ok().then_some(root.as_path());
     let usual = USUAL_SOCKETS
         .iter()
-        .map(PathBuf::from)
+        .map(|path| path_from_here(root, path.as_ref()))
         .find(|path| path.exists())
         .map(Address::Socket);
     option_file.cloned().or(usual).into_iter().collect()

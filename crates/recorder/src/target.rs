@@ -300,7 +300,10 @@ impl Shared {
 
     fn ways(&self) -> Vec<Address> {
         if !self.target.addresses.is_empty() {
-            return self.target.addresses.clone();
+            return match self.process().filter(|_| !self.is_elsewhere()) {
+                Some(process) => named_addresses(&self.target.addresses, &process),
+                None => self.target.addresses.clone(),
+            };
         }
         match self.process().or_else(|| self.target.process.clone()) {
             Some(process) => known_addresses(&process),
@@ -366,6 +369,27 @@ impl Shared {
                 .map_or_else(String::new, Address::to_string),
         }
     }
+}
+
+/// The ways that were named, and the unix socket of the process that has them now: an account of this host is often let
+/// in there only. A socket that is reached through `/proc/PID/root` is gone with its process, so it is that of the next.
+fn named_addresses(named: &[Address], process: &ServerProcess) -> Vec<Address> {
+    let is_through =
+        |address: &Address| matches!(address, Address::Socket(path) if path.starts_with("/proc"));
+    let mut ways = named.to_vec();
+    ways.retain(|way| !is_through(way));
+    let known = known_addresses(process);
+    let mut sockets = known
+        .into_iter()
+        .filter(|address| matches!(address, Address::Socket(_)));
+    let has_socket = ways.iter().any(|way| matches!(way, Address::Socket(_)));
+    if ways.is_empty() || !has_socket && meant::listens_on(process, &ways) {
+        ways.extend(sockets.next());
+    }
+    if ways.is_empty() {
+        return named.to_vec();
+    }
+    ways
 }
 
 pub(crate) fn known_addresses(process: &ServerProcess) -> Vec<Address> {
@@ -448,6 +472,26 @@ mod tests {
             [tcp(3306), Address::Socket("/s".into())]
         );
         assert_eq!(shared.extra_addresses(), [tcp(33_062)]);
+    }
+
+    #[test]
+    fn a_server_that_was_named_by_its_port_has_the_socket_of_its_process() {
+        let tcp = Address::Tcp("127.0.0.1".to_owned(), 3306);
+        let socket = |pid: u32| Address::Socket(format!("/proc/{pid}/root/s").into());
+        let of = |named: &[Address], pid: u32, port: u16| {
+            let host_path = format!("/proc/{pid}/root/s");
+            named_addresses(named, &process(pid, "/s", &host_path, port))
+        };
+        let both = [tcp.clone(), socket(7)];
+        assert_eq!(of(std::slice::from_ref(&tcp), 7, 3306), both);
+        assert_eq!(of(&both, 7, 3306), both);
+        // Another process has another root.
+        assert_eq!(of(&both, 8, 3306), [tcp.clone(), socket(8)]);
+        assert_eq!(of(&[socket(7)], 8, 3306), [socket(8)]);
+        // Who does not listen there is another server.
+        assert_eq!(of(std::slice::from_ref(&tcp), 7, 3307), [tcp]);
+        let named = [Address::Socket("/run/s".into())];
+        assert_eq!(of(&named, 7, 3306), named);
     }
 
     /// A server in a `/proc` made up, whose sockets are not seen.

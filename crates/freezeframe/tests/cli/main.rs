@@ -12,6 +12,7 @@ mod bad_input;
 mod captures;
 mod causes;
 mod compare;
+mod containers;
 mod deploy;
 mod evidence;
 mod export;

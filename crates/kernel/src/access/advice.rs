@@ -117,13 +117,13 @@ fn judge(access: &Access, process: Option<&ProcessAccess>) -> Vec<Judged> {
     ];
     all.extend(process.map(|process| profile_of_process(access, process)));
     all.extend([
-        by_bpf(
+        lock_waits(
             access,
             "exact lock waits",
             TYPED_TRACEPOINTS_FROM,
             "has typed tracepoints",
         ),
-        by_bpf(
+        lock_waits(
             access,
             "kernel lock waits",
             CONTENTION_FROM,
@@ -133,6 +133,22 @@ fn judge(access: &Access, process: Option<&ProcessAccess>) -> Vec<Judged> {
         server_names(access, process),
     ]);
     all
+}
+
+/// Which are counted by the kernel's own process ids.
+fn lock_waits(access: &Access, evidence: &'static str, from: (u32, u32), words: &str) -> Judged {
+    let judged = by_bpf(access, evidence, from, words);
+    if !judged.available || access.in_first_pid_namespace {
+        return judged;
+    }
+    Judged::no(
+        evidence,
+        "we are in a pid namespace of our own, whose process ids the kernel's programs do not know",
+    )
+    .cured_by(Some(
+        "run it on the host, or in a container with the host's process ids (hostPID, --pid=host)"
+            .to_owned(),
+    ))
 }
 
 fn by_bpf(access: &Access, evidence: &'static str, from: (u32, u32), words: &str) -> Judged {

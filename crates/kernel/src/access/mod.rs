@@ -61,6 +61,8 @@ pub struct Access {
     pub in_container: Option<String>,
     /// We are in the user namespace in which capabilities count for the machine.
     pub in_first_user_namespace: bool,
+    /// Process ids here are the kernel's own.
+    pub in_first_pid_namespace: bool,
     /// tracefs is mounted.
     pub tracefs_mounted: bool,
     /// Trial: sampling a processor, kernel side too.
@@ -89,6 +91,7 @@ pub fn access() -> Access {
         lockdown: lockdown(),
         in_container: container(),
         in_first_user_namespace: namespace("user") == Some(FIRST_USER),
+        in_first_pid_namespace: namespace("pid") == Some(FIRST_PID),
         tracefs_mounted: tracefs_mounted(),
         sample_processors: trial::sample_processor(),
         sample_own_kernel_side: trial::sample_own_kernel_side(),

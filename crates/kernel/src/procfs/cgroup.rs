@@ -208,11 +208,25 @@ pub fn v1_directory(cgroups: &Cgroups, mountinfo: &[u8], controller: &str) -> Op
         .iter()
         .find(|(controllers, _)| controllers.iter().any(|name| name == controller))?;
     let (mount_point, root) = v1_mount_point(mountinfo, controller)?;
-    let below = match root.as_str() {
-        "/" => path.as_str(),
-        root => path.strip_prefix(root)?,
-    };
-    directory(&mount_point, below)
+    directory(&mount_point, below(path, &root)?)
+}
+
+/// The directory of a process's cgroup in the unified hierarchy; `None` where these mounts do not show it. In the
+/// `mountinfo` of the process itself a container's own cgroup is the root of its mount, under the same name that
+/// `/proc/PID/cgroup` has: the kernel tells both as the reader's cgroup namespace has them.
+pub fn v2_directory(cgroups: &Cgroups, mountinfo: &[u8]) -> Option<PathBuf> {
+    let path = cgroups.v2.as_deref()?;
+    lines(mountinfo).find_map(|line| {
+        let root = String::from_utf8_lossy(fields(line).nth(3)?).into_owned();
+        let mount_point = v2_mount_point(line)?;
+        directory(&mount_point, below(path, &root)?)
+    })
+}
+
+/// A cgroup's path below another one.
+fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(root.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
 /// Reads a `mountinfo` file.
@@ -251,6 +265,25 @@ mod tests {
             (vec!["cpu".into(), "cpuacct".into()], "/docker/ab:c".into())
         );
         assert_eq!(parse(b"\n4:memory\n"), Cgroups::default());
+    }
+
+    #[test]
+    fn a_container_shows_its_own_group_where_ours_does_not() {
+        let cgroups = |path: &str| Cgroups {
+            v2: Some(path.to_owned()),
+            v1: Vec::new(),
+        };
+        let mount = |root: &str| {
+            format!("31 30 0:27 {root} /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n")
+        };
+        let of = |path: &str, root: &str| v2_directory(&cgroups(path), mount(root).as_bytes());
+        let shown = |below: &str| Some(Path::new("/sys/fs/cgroup").join(below));
+        assert_eq!(of("/a/b", "/"), shown("a/b"));
+        assert_eq!(of("/../pod7/ab", "/"), None);
+        assert_eq!(of("/../pod7/ab", "/../pod7/ab"), shown(""));
+        assert_eq!(of("/../pod7/ab/init", "/../pod7/ab"), shown("init"));
+        assert_eq!(of("/../pod7/abc", "/../pod7/ab"), None, "of another one");
+        assert_eq!(of("/docker/ab", "/docker/ab"), shown(""));
     }
 
     #[test]

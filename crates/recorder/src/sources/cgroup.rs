@@ -22,26 +22,45 @@ pub(crate) struct Groups {
     cpu: Option<PathBuf>,
     memory: Option<PathBuf>,
     pids: Option<PathBuf>,
+    /// One of them lies outside of our cgroup namespace, and the process does not show it either.
+    is_hidden: bool,
 }
 
 impl Groups {
     /// Where they are. The root of a hierarchy has no limits and counts nothing of the server's.
+    ///
+    /// From within a container the groups of another one are outside of what is mounted here. That one has its own
+    /// mounted as a rule, and they are read there.
     pub(crate) fn find(proc: &ProcRoot, pid: u32) -> Result<Self, Absent> {
         let read = |error| absent("cgroup", &error);
         let groups = cg::read(&proc.of(pid, "cgroup")).map_err(read)?;
         let mounts = cg::read_mountinfo(&proc.file("self/mountinfo")).map_err(read)?;
+        let theirs = cg::read_mountinfo(&proc.of(pid, "mountinfo")).unwrap_or_default();
+        let through = |directory: PathBuf| {
+            let below = directory.strip_prefix("/").ok()?.to_owned();
+            let through = proc.of(pid, "root").join(below);
+            through.is_dir().then_some(through)
+        };
+        let shown = |of: &dyn Fn(&[u8]) -> Option<PathBuf>| {
+            of(&mounts).or_else(|| of(&theirs).and_then(through))
+        };
         let in_root = |controller: &str| {
             let mut of_v1 = groups.v1.iter();
             of_v1.any(|(names, path)| path == "/" && names.iter().any(|name| name == controller))
         };
         let v1 = |controller: &str| {
             (!in_root(controller))
-                .then(|| cg::v1_directory(&groups, &mounts, controller))
+                .then(|| shown(&|mounts| cg::v1_directory(&groups, mounts, controller)))
                 .flatten()
         };
-        let below_root = groups.v2.as_deref().filter(|path| *path != "/");
+        let below_root = groups.v2.as_deref().is_some_and(|path| path != "/");
+        let v2 = below_root.then(|| shown(&|mounts| cg::v2_directory(&groups, mounts)));
+        let paths = groups.v1.iter().map(|(_, path)| path).chain(&groups.v2);
+        let is_outside = paths.into_iter().any(|path| path.starts_with("/.."));
+        let v2 = v2.flatten();
         Ok(Self {
-            v2: below_root.and_then(|path| cg::directory(&cg::v2_mount_point(&mounts)?, path)),
+            is_hidden: is_outside && v2.is_none(),
+            v2,
             cpu: v1("cpu"),
             memory: v1("memory"),
             pids: v1("pids"),
@@ -76,6 +95,9 @@ impl Groups {
         if found.readings.is_empty() {
             let detail = match &self.v2 {
                 Some(directory) => format!("{}: no controller is on", directory.display()),
+                None if self.is_hidden => {
+                    "the server's cgroup is in another container, which does not show it".to_owned()
+                }
                 None => "the server is in the root cgroup, which has no limits".to_owned(),
             };
             return Err(Absent::new("cgroup", Reason::Unsupported, detail));
