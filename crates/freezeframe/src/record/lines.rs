@@ -26,6 +26,9 @@ impl Teller {
         notice: Notice,
         explained: Option<Explained>,
     ) -> Result<()> {
+        let journal = self.journal.as_ref();
+        let verdict = explained.as_ref().map(|explained| &explained.verdict);
+        let entry = journal.map(|journal| journal.entry(label, &notice, verdict));
         let notice = match notice {
             // Nobody looks for a process of it.
             Notice::Started(server) if self.is_elsewhere(label) => {
@@ -42,17 +45,24 @@ impl Teller {
                 };
             }
             Notice::Absent(absent) => match self.refused(label, &absent) {
-                Some(Some(line)) => return self.line(label, &line),
+                Some(Some(line)) => return self.lines(label, &[&line], entry.as_ref()),
                 Some(None) => return Ok(()),
                 None => Notice::Absent(absent),
             },
             other => other,
         };
+        let mut lines = Vec::new();
         for told in self.told(notice, explained) {
             match told {
+                // For journald the lines on a notice are one entry.
+                Told::Line(line) if entry.is_some() => lines.push(line),
                 Told::Line(line) => self.line(label, &line)?,
                 Told::Page(text) => output::print(&format!("\n{text}\n"))?,
             }
+        }
+        if !lines.is_empty() {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            self.lines(label, &lines, entry.as_ref())?;
         }
         Ok(())
     }
@@ -279,6 +289,7 @@ mod tests {
             verbose,
             html: true,
             several: false,
+            journal: None,
             board: Arc::new(Board::default()),
             hooks: Hooks::start(&[], dir).unwrap(),
             lost: Cell::new(false),

@@ -1,6 +1,7 @@
 //! `freezeframe record`: starts the recorders, and tells what they notice.
 
 mod fleet;
+mod journal;
 mod lines;
 mod service;
 mod teller;
@@ -27,6 +28,7 @@ use crate::listen::{self, Board, Names, Status};
 use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
 
 use self::fleet::{Fleet, TargetsFrom};
+use self::journal::Journal;
 use self::service::Service;
 use self::teller::Teller;
 
@@ -116,6 +118,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         verbose: args.verbose,
         html: !args.no_html,
         several,
+        journal: Journal::of_environment(),
         board,
         hooks,
         lost: Cell::new(false),

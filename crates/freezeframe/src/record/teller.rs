@@ -13,6 +13,7 @@ use diagnosis::{Level, Verdict, diagnose};
 use recorder::{Notice, Pulse, host_name};
 use serde_json::{Value, json};
 
+use super::journal::{self, Entry, Journal};
 use crate::causes;
 use crate::episodes::Episodes;
 use crate::explain::{verdict, write_html};
@@ -36,6 +37,8 @@ pub(super) struct Teller {
     pub(super) verbose: bool,
     pub(super) html: bool,
     pub(super) several: bool,
+    /// journald, when it reads our lines.
+    pub(super) journal: Option<Journal>,
     pub(super) board: Arc<Board>,
     pub(super) hooks: Hooks,
     /// An incident was lost.
@@ -251,13 +254,26 @@ impl Teller {
     }
 
     pub(super) fn line(&self, label: &str, text: &str) -> Result<()> {
-        let now = output::clock(kernel::clock::wall_ms());
-        let label = if self.several && !label.is_empty() {
-            format!("{label}: ")
-        } else {
-            String::new()
+        self.lines(label, &[text], None)
+    }
+
+    /// Lines on one notice. journald gets them as one entry; what it does not take is printed.
+    pub(super) fn lines(&self, label: &str, texts: &[&str], entry: Option<&Entry>) -> Result<()> {
+        let shown = match self.several && !label.is_empty() {
+            true => format!("{label}: "),
+            false => String::new(),
         };
-        output::print(&format!("{now}  {label}{}", output::plain(text)))
+        if let Some(journal) = &self.journal {
+            let text = format!("{shown}{}", texts.join("\n"));
+            let entry = entry.unwrap_or(&journal::PLAIN);
+            if journal.tell(label, &text, entry).is_ok() {
+                return Ok(());
+            }
+        }
+        let now = output::clock(kernel::clock::wall_ms());
+        texts
+            .iter()
+            .try_for_each(|text| output::print(&format!("{now}  {shown}{}", output::plain(text))))
     }
 
     fn page(

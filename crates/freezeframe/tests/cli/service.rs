@@ -1,7 +1,7 @@
 //! The unit as it is packaged, and the recorder with exactly the rights that it gives.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,19 +21,19 @@ const EXPOSURE_MAX: f64 = 4.0;
 const NOBODYS_UID: u32 = 64_321;
 
 /// From T1 to T5, as setpriv names them.
-const RIGHTS: [&str; 5] = ["perfmon", "bpf", "sys_ptrace", "syslog", "dac_read_search"];
+pub(crate) const RIGHTS: [&str; 5] = ["perfmon", "bpf", "sys_ptrace", "syslog", "dac_read_search"];
 
 fn packaging(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
     root.join(name)
 }
 
-fn unit() -> String {
+pub(crate) fn unit() -> String {
     fs::read_to_string(packaging("systemd/freezeframe.service")).unwrap()
 }
 
 /// The value of a line of a unit.
-fn setting<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
+pub(crate) fn setting<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
     let lines = unit
         .lines()
         .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
@@ -41,7 +41,7 @@ fn setting<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 /// Capabilities as setpriv names them.
-fn capabilities(list: &str) -> Vec<String> {
+pub(crate) fn capabilities(list: &str) -> Vec<String> {
     let names = list.split_whitespace();
     names
         .map(|name| name.trim_start_matches("CAP_").to_lowercase())
@@ -345,4 +345,85 @@ fn the_service_is_ready_after_a_sample_and_tells_that_it_lives() {
     kill_process(pid, Signal::TERM).unwrap();
     while !heard().starts_with("STOPPING=1\n") {}
     assert!(running.0.wait().unwrap().success());
+}
+
+/// /run of its own, in which a socket of the test stands in for journald's.
+const WITH_JOURNAL: &str = r#"
+set -e
+dir=$1
+shift
+mount --make-rprivate /
+mount -t tmpfs run /run
+mkdir -p /run/systemd/journal
+mount --bind "$dir" /run/systemd/journal
+exec "$@"
+"#;
+
+#[test]
+fn lines_go_to_journald_with_their_fields() {
+    let can = Command::new("unshare").args(["--mount", "true"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: only root can put something in place of journald, by unshare");
+        return;
+    }
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let journal = UnixDatagram::bind(dir.path().join("socket")).unwrap();
+    let heard = || {
+        let mut bytes = vec![0; 64 << 10];
+        let length = journal.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    for is_stream in [true, false] {
+        let stdout = tempfile::tempfile().unwrap();
+        let meta = stdout.metadata().unwrap();
+        let inode = meta.ino() + u64::from(!is_stream);
+        let state = tempfile::tempdir().unwrap();
+        let child = Command::new("unshare")
+            .args(["--mount", "sh", "-c", WITH_JOURNAL, "sh"])
+            .arg(dir.path())
+            .arg(env!("CARGO_BIN_EXE_freezeframe"))
+            .args(["record", "--for", "60s", "--socket"])
+            .arg(server.socket())
+            .arg("--dir")
+            .arg(state.path())
+            .env("HOME", "/dev/null")
+            .env("JOURNAL_STREAM", format!("{}:{inode}", meta.dev()))
+            .stdin(Stdio::null())
+            .stdout(stdout.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        let mut running = Running(child);
+        let pid = Pid::from_raw(running.0.id().try_into().unwrap()).unwrap();
+        if is_stream {
+            journal
+                .set_read_timeout(Some(Duration::from_secs(60)))
+                .unwrap();
+            let label = format!("FREEZEFRAME_SERVER={}\n", server.port());
+            let entry = loop {
+                let entry = heard();
+                if entry.starts_with("MESSAGE=server ") {
+                    break entry;
+                }
+            };
+            for field in ["PRIORITY=6\n", "SYSLOG_IDENTIFIER=freezeframe\n", &label] {
+                assert!(entry.contains(field), "{field}: {entry}");
+            }
+            kill_process(pid, Signal::TERM).unwrap();
+            assert!(running.0.wait().unwrap().success());
+            while !heard().starts_with("MESSAGE=stopped\n") {}
+            assert_eq!(stdout.metadata().unwrap().len(), 0, "told once");
+        } else {
+            let end = Instant::now() + Duration::from_secs(60);
+            while stdout.metadata().unwrap().len() == 0 {
+                assert!(Instant::now() < end);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            journal.set_nonblocking(true).unwrap();
+            assert!(
+                journal.recv(&mut [0; 8]).is_err(),
+                "the stream is another's"
+            );
+        }
+    }
 }
