@@ -83,10 +83,10 @@ const APART: &str = r#"
 set -e
 mount --make-rprivate /
 mount -t tmpfs own /run
-mkdir /run/mysqld
-cp "$1" /run/apart-mariadbd
+mkdir /run/mysqld /run/apart
+cp "$1" /run/apart/mariadbd
 shift
-exec /run/apart-mariadbd "$@"
+exec /run/apart/mariadbd "$@"
 "#;
 
 /// What a container runtime does for the recorder: a root of its own that is read-only, a state directory, /proc of the
@@ -166,7 +166,10 @@ impl Apart {
         loop {
             let pid = fs::read_to_string(&children).unwrap_or_default();
             let pid = pid.trim().to_owned();
-            if UnixStream::connect(format!("/proc/{pid}/root{SOCKET}")).is_ok() {
+            // Before it has mounts of its own, the place is ours.
+            let exe = fs::read_link(format!("/proc/{pid}/exe"));
+            let is_started = exe.is_ok_and(|exe| exe.starts_with("/run/apart"));
+            if is_started && UnixStream::connect(format!("/proc/{pid}/root{SOCKET}")).is_ok() {
                 return Some(Self {
                     _server: server,
                     _running: running,
@@ -248,7 +251,7 @@ fn names_functions(output: &Output) {
 #[test]
 fn a_server_in_namespaces_of_its_own_is_found_and_named_from_the_host() {
     let Some(apart) = Apart::new() else { return };
-    assert!(!Path::new("/run/apart-mariadbd").exists());
+    assert!(!Path::new("/run/apart/mariadbd").exists());
     let output = freezeframe()
         .args(["check", "--json", "--look", "2s", "--pid", &apart.pid])
         .output()
