@@ -482,7 +482,7 @@ mod tests {
         let of = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| !line.starts_with('#'));
             lines
-                .map(|line| sample(line))
+                .map(sample)
                 .map(|(name, labels, _)| format!("{name}{labels}"))
                 .collect()
         };

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,8 +73,8 @@ impl Journal {
     pub(super) fn of_environment() -> Option<Self> {
         let stream = std::env::var("JOURNAL_STREAM").ok()?;
         let (device, inode) = stream.split_once(':')?;
-        let file = rustix::fs::fstat(io::stdout().as_fd()).ok()?;
-        let is_ours = device.parse() == Ok(file.st_dev) && inode.parse() == Ok(file.st_ino);
+        let file = std::fs::metadata("/proc/self/fd/1").ok()?;
+        let is_ours = device.parse() == Ok(file.dev()) && inode.parse() == Ok(file.ino());
         is_ours.then(|| Self::at(SOCKET.as_ref()).ok()).flatten()
     }
 

@@ -246,6 +246,7 @@ mod tests {
             cpu: Some(dir.path().to_owned()),
             memory: Some(dir.path().to_owned()),
             pids: Some(dir.path().to_owned()),
+            is_hidden: false,
         };
         let taken = groups.read().unwrap();
         let value = |name: &str| {
