@@ -109,9 +109,10 @@ impl Journal {
             Notice::Written { incident, .. } => of(NOTICE, Some(VERDICT), Some(&incident.id)),
             Notice::Asked { id, .. } => of(INFORMATION, None, Some(id)),
             Notice::IncidentLost { id, .. } => of(ERROR, None, Some(id)),
-            Notice::NotWritten(_) | Notice::HistoryTrouble(_) | Notice::Room(_) => {
-                of(ERROR, None, None)
-            }
+            Notice::NotStarted(_)
+            | Notice::NotWritten(_)
+            | Notice::HistoryTrouble(_)
+            | Notice::Room(_) => of(ERROR, None, None),
             Notice::Absent(_) => of(NOTICE, None, None),
             Notice::UnknownSignal { .. } | Notice::Lease(_) | Notice::Lost(_) => {
                 of(WARNING, None, None)
