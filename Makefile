@@ -33,14 +33,14 @@ demo: ## stall a private server, catch it, name the cause: demo/
 test: ## run every test, with private servers
 	scripts/need server build rust
 	@scripts/need mysql-5.5 mysql-9 || echo "make test: goes on without the servers that could not be fetched" >&2
-	@$(BEGIN) $(SEEDS) scripts/run-tests --locked --workspace; $(END)
+	@$(BEGIN) $(SEEDS) cargo test --locked --workspace --no-fail-fast; $(END)
 
 # What needs no server, no kernel feature and little time.
 CHECKED = model lexicon likeness expression sql server-text store diagnosis import export report cli live
-check: ## the tests that need no server: a minute, when it is built
+check: ## the tests that need no server: a minute and a half, when it is built
 	scripts/need build rust
-	@$(BEGIN) $(SEEDS) scripts/run-tests --locked $(CHECKED:%=-p freezeframe-%) -- \
-		--locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
+	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) && \
+		$(SEEDS) cargo test --locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
 
 # Files that build scripts list: cargo fmt does not see them.
 LISTED = crates/import/src/formats/*.rs crates/diagnosis/src/functions/*.rs crates/recorder/src/sources/*.rs

@@ -65,56 +65,6 @@ fn crates_import_from_the_layers_above_theirs() {
     );
 }
 
-/// `scripts/run-tests` runs the examples in comments of the crates that it names: one elsewhere would never be tried.
-#[test]
-fn a_block_in_a_comment_is_no_example_that_nobody_runs() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let script = std::fs::read_to_string(crates.join("../scripts/run-tests")).unwrap();
-    let named = script
-        .lines()
-        .find_map(|line| line.strip_prefix("examples=(")?.strip_suffix(')'));
-    let named: Vec<&str> = named.unwrap().split_whitespace().collect();
-    let mut wrong = Vec::new();
-    for entry in std::fs::read_dir(crates).unwrap() {
-        let path = entry.unwrap().path();
-        let mut texts = BTreeMap::new();
-        read(&path.join("src"), &mut Vec::new(), &mut texts);
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if named.contains(&name.as_str()) {
-            continue;
-        }
-        let has_example = texts.iter().filter(|(_, text)| has_example(text));
-        wrong.extend(has_example.map(|(module, _)| format!("{name}: {}", module.join("::"))));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Whether a comment for the documentation holds a block that Cargo would run: one that is not said to be something else.
-fn has_example(text: &str) -> bool {
-    let lines = text.lines().map(str::trim_start);
-    let comments = lines.filter_map(|line| line.strip_prefix("//!").or(line.strip_prefix("///")));
-    let mut marks = comments.filter_map(|line| line.trim().strip_prefix("```"));
-    let mut is_example = false;
-    while let Some(begin) = marks.next() {
-        is_example |= begin != "text";
-        marks.next();
-    }
-    is_example
-}
-
-#[test]
-fn an_example_is_told_from_a_listing() {
-    assert!(has_example(
-        "/// Adds.\n///\n/// ```\n/// add(1, 2);\n/// ```\nfn add"
-    ));
-    assert!(has_example(
-        "//! ```text\n//! a\n//! ```\n//! ```rust\n//! b\n//! ```\n"
-    ));
-    assert!(!has_example(
-        "//! ```text\n//! a\n//! ```\nlet a = \"```\";\n"
-    ));
-}
-
 #[test]
 fn a_circle_is_found_and_a_line_is_none() {
     let module = |name: &str| vec![name.to_owned()];
