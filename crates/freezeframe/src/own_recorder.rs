@@ -2,6 +2,7 @@
 //! directory for temporary files), and goes with it: the recorder ends with the view, however that ends, and removes
 //! its directory.
 
+use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use cli::recorded;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::args::ServerArgs;
+use crate::args::{ServerArgs, TlsArgs};
 
 /// Memory as a directory (tmpfs(5)).
 const MEMORY: &str = "/dev/shm";
@@ -94,19 +95,43 @@ fn said(dir: &Path) -> PathBuf {
     dir.join("stderr")
 }
 
-/// The server as it was named.
-fn arguments(server: &ServerArgs) -> Vec<std::ffi::OsString> {
+/// The server as it was named. Every part of it is taken by its name: one that is left out would be recorded without the
+/// protection that was asked for.
+fn arguments(server: &ServerArgs) -> Vec<OsString> {
+    let ServerArgs {
+        socket,
+        host,
+        port,
+        pid,
+        user,
+        password_file,
+        defaults_file,
+        login_path,
+        tls,
+        config,
+    } = server;
+    let TlsArgs {
+        ssl_mode,
+        ssl_ca,
+        ssl_cert,
+        ssl_key,
+    } = tls;
     let paths = [
-        ("--socket", &server.socket),
-        ("--password-file", &server.password_file),
-        ("--defaults-file", &server.defaults_file),
-        ("--config", &server.config),
+        ("--socket", socket),
+        ("--password-file", password_file),
+        ("--defaults-file", defaults_file),
+        ("--config", config),
+        ("--ssl-ca", ssl_ca),
+        ("--ssl-cert", ssl_cert),
+        ("--ssl-key", ssl_key),
     ];
     let texts = [
-        ("--host", server.host.clone()),
-        ("--user", server.user.clone()),
-        ("--port", server.port.map(|port| port.to_string())),
-        ("--pid", server.pid.map(|pid| pid.to_string())),
+        ("--host", host.clone()),
+        ("--user", user.clone()),
+        ("--login-path", login_path.clone()),
+        ("--port", port.map(|port| port.to_string())),
+        ("--pid", pid.map(|pid| pid.to_string())),
+        ("--ssl-mode", ssl_mode.map(|mode| mode.name().to_owned())),
     ];
     let paths = paths
         .into_iter()
@@ -141,4 +166,44 @@ pub(crate) fn end_with(parent: i32, stop: Arc<AtomicBool>) -> Result<()> {
             stop.store(true, Ordering::Relaxed);
         })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use server::TlsMode;
+
+    use super::*;
+
+    #[test]
+    fn the_recorder_gets_the_login_and_the_protection_that_were_asked_for() {
+        let path = |name: &str| Some(PathBuf::from(name));
+        let asked = ServerArgs {
+            host: Some("db7".to_owned()),
+            port: Some(3307),
+            login_path: Some("shop".to_owned()),
+            tls: TlsArgs {
+                ssl_mode: Some(TlsMode::VerifyIdentity),
+                ssl_ca: path("/ca.pem"),
+                ssl_cert: path("/cert.pem"),
+                ssl_key: path("/key.pem"),
+            },
+            ..ServerArgs::default()
+        };
+        let given = arguments(&asked);
+        for pair in [
+            ["--host", "db7"],
+            ["--port", "3307"],
+            ["--login-path", "shop"],
+            ["--ssl-mode", "VERIFY_IDENTITY"],
+            ["--ssl-ca", "/ca.pem"],
+            ["--ssl-cert", "/cert.pem"],
+            ["--ssl-key", "/key.pem"],
+        ] {
+            assert!(
+                given.windows(2).any(|two| two == pair),
+                "{pair:?}: {given:?}"
+            );
+        }
+        assert_eq!(given.len(), 14);
+    }
 }
