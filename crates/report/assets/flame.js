@@ -41,28 +41,48 @@
       return { values, own, start, total, perSample, share: (i) => (total > 0 ? values[i] / total : 0) };
     };
     const sides = data.values.map((values, n) => side(values, data.totals[n], data.perSample[n]));
-    return { ...data, count, parent, end, depth, sides, last: sides.length - 1 };
+    const last = sides.length - 1;
+    const whole = sides[last];
+    const length = (parts) => parts.reduce((sum, part) => sum + part[1] - part[0], 0);
+    // The last side of some seconds alone: of the parts whose middle lies in them.
+    const choose = (seconds) => {
+      const parts = data.parts.filter(([from, to]) => seconds && (from + to) / 2 >= seconds.from && (from + to) / 2 < seconds.to);
+      sides[last] = whole;
+      if (parts.length === 0) return false;
+      const values = new Float64Array(count);
+      for (const part of parts) {
+        for (let at = 3, node = 0; at < part.length; at += 2) {
+          node += part[at];
+          values[node] += part[at + 1];
+        }
+      }
+      for (let i = count - 1; i > 0; i--) values[parent[i]] += values[i];
+      const perSample = whole.perSample && (whole.perSample * length(data.parts)) / length(parts);
+      sides[last] = side(values, values[0], perSample);
+      return true;
+    };
+    return { ...data, count, parent, end, depth, sides, last, choose };
   };
 
   const graph = (figure) => {
     const data = read(figure);
     const { frames, frame, parent, end, depth, sides } = data;
     const compares = sides.length === 2;
-    const main = sides[data.last];
+    const main = () => sides[data.last];
     const state = { view: compares ? "change" : "last", up: false, zoom: [0], focus: 0, hover: -1, find: null };
     let drawn = [], byRow = [], rows = 0, colors = {}, width = 0, hidden = 0;
 
     const name = (i) => frames[frame[i]][0];
     const kind = (i) => KINDS[frames[frame[i]][2]];
-    const shown = () => (state.view === "first" ? sides[0] : main);
-    const change = (i) => main.share(i) - sides[0].share(i);
+    const shown = () => (state.view === "first" ? sides[0] : main());
+    const change = (i) => main().share(i) - sides[0].share(i);
 
     // How much more or less than before, −1 to 1. Two samples more on both sides, so that chance in
     // few samples has no colour.
     const tint = (i) => {
       const few = sides.map((side) => 2 / Math.max(side.total, 1));
       const floor = Math.max(...few, 0.0005);
-      const doublings = Math.log2((main.share(i) + floor) / (sides[0].share(i) + floor));
+      const doublings = Math.log2((main().share(i) + floor) / (sides[0].share(i) + floor));
       return Math.max(-1, Math.min(1, doublings / FULL_CHANGE));
     };
 
@@ -229,7 +249,7 @@
         out.push(`${compares ? data.names[n] + ": " : ""}${percent(side.share(i))}, ${grouped(side.values[i])} samples${own}${processors}`);
       }
       if (compares) {
-        const ratio = sides[0].share(i) > 0 ? `, × ${(main.share(i) / sides[0].share(i)).toPrecision(2)}` : main.share(i) > 0 ? `, none ${data.names[0]}` : "";
+        const ratio = sides[0].share(i) > 0 ? `, × ${(main().share(i) / sides[0].share(i)).toPrecision(2)}` : main().share(i) > 0 ? `, none ${data.names[0]}` : "";
         out.push(`change: ${points(change(i))} points${ratio}`);
       }
       return out.filter(Boolean);
@@ -365,6 +385,16 @@
     });
     canvas.addEventListener("focus", () => { draw(); if (canvas.matches(":focus-visible")) announce(); });
     canvas.addEventListener("blur", () => { hideTip(); draw(); });
+
+    const chosen = make("p", { class: "flame-chosen", role: "status" });
+    box.prepend(chosen);
+    document.addEventListener("seconds", ({ detail }) => {
+      const is = data.choose(detail);
+      chosen.textContent = is ? `${data.names[data.last]}: only ${detail.words}` : detail ? `No samples in ${detail.words}: the whole is shown.` : "";
+      if (state.view === "first" && is) return;
+      draw();
+      find();
+    });
 
     figure.classList.add("live");
     showLegend();

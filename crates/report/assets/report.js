@@ -55,4 +55,64 @@
     });
     svg.addEventListener("pointerleave", () => document.documentElement.classList.remove("live"));
   }
+
+  // Seconds of the map, for the flame graphs: dragged over the picture, or by two sliders and their keys.
+  for (const figure of document.querySelectorAll("figure.seconds")) {
+    const picture = figure.querySelector("svg.heat");
+    if (!picture || !document.querySelector("figure.flame")) continue;
+    const begin = Number(figure.dataset.begin);
+    const last = Math.max(1, Math.ceil(span / 1000));
+    const make = (tag, attributes, ...children) => {
+      const element = document.createElement(tag);
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      element.append(...children);
+      return element;
+    };
+    const slider = (label, value) => make("input", { type: "range", min: 0, max: last, value, "aria-label": label });
+    const since = slider("First second of the flame graph", 0);
+    const until = slider("Last second of the flame graph", last);
+    const whole = make("button", { type: "button" }, "Whole stall");
+    const output = make("output", {});
+    const tools = make("p", { class: "seconds-tools" }, "Flame graph of ", since, until, " ", output, " ", whole);
+    figure.append(tools);
+    const mark = document.createElementNS(picture.namespaceURI, "rect");
+    for (const [name, value] of [["class", "chosen"], ["y", 0], ["height", "100%"]]) mark.setAttribute(name, value);
+    const clock = (second) => new Date(from + second * 1000).toISOString().slice(11, 19);
+    const choose = (one, other) => {
+      const [first, end] = one < other ? [one, other] : [other, one];
+      const all = first <= 0 && end >= last;
+      since.value = first;
+      until.value = end;
+      mark.remove();
+      if (!all) {
+        mark.setAttribute("x", 100 * first * 1000 / span + "%");
+        mark.setAttribute("width", 100 * Math.max(end - first, 0.2) * 1000 / span + "%");
+        picture.append(mark);
+      }
+      output.textContent = all ? "the whole stall" : `${clock(first)} to ${clock(end)}`;
+      for (const slider of [since, until]) slider.setAttribute("aria-valuetext", clock(Number(slider.value)));
+      const detail = all ? null : { from: begin + first * 1000, to: begin + end * 1000, words: output.textContent };
+      document.dispatchEvent(new CustomEvent("seconds", { detail }));
+    };
+    for (const slider of [since, until]) slider.addEventListener("input", () => choose(Number(since.value), Number(until.value)));
+    whole.addEventListener("click", () => choose(0, last));
+    const second = (event) => {
+      const box = picture.getBoundingClientRect();
+      return Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * span / 1000;
+    };
+    let pressed = null;
+    picture.addEventListener("pointerdown", (event) => {
+      pressed = second(event);
+      picture.setPointerCapture(event.pointerId);
+      choose(Math.floor(pressed), Math.floor(pressed) + 1);
+      event.preventDefault();
+    });
+    picture.addEventListener("pointermove", (event) => {
+      if (pressed === null) return;
+      const here = second(event);
+      choose(Math.floor(Math.min(pressed, here)), Math.ceil(Math.max(pressed, here)));
+    });
+    for (const end of ["pointerup", "pointercancel"]) picture.addEventListener(end, () => { pressed = null; });
+    choose(0, last);
+  }
 })();

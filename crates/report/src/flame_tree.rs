@@ -1,10 +1,11 @@
 //! Stacks merged from the root into one tree, with a value from each of two profiles.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use model::{Frame, FrameId, Nameless, Profile, Side, Stack, StackBook};
+use model::{Frame, FrameId, Nameless, Profile, Side, Stack, StackBook, Window};
 
 pub(crate) use crate::flame_half::{Half, Whose};
+pub(crate) use crate::flame_part::Part;
 
 /// What a frame of the tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,6 +59,8 @@ pub(crate) struct FlameTree {
     pub(crate) nodes: Vec<Node>,
     /// What was put in, first and second.
     pub(crate) halves: [Half; 2],
+    /// The same samples by when they were taken, a part for each profile.
+    pub(crate) parts: Vec<Part>,
     /// Nodes left out of this tree and counted in its folded ones.
     pub(crate) folded: usize,
 }
@@ -221,6 +224,9 @@ impl FlameTree {
         };
         let mut frames: HashMap<usize, usize> = HashMap::new();
         let mut folded: HashMap<usize, usize> = HashMap::new();
+        // Where each node of this tree went; of a caller, where those of it went that are put together.
+        let mut place: Vec<Option<usize>> = vec![None; self.nodes.len()];
+        let mut fold_of: HashMap<usize, usize> = HashMap::new();
         let mut steps: Vec<Step> = Vec::new();
         if !self.nodes.is_empty() {
             steps.push(Step::Node(0, 0));
@@ -229,6 +235,7 @@ impl FlameTree {
             let at = out.nodes.len();
             let (parent, frame, value) = match step {
                 Step::Node(index, parent) => {
+                    place[index] = Some(at);
                     // The last step is taken first, and what is put together stands last.
                     if let Some((count, value)) = light.remove(&index) {
                         steps.push(Step::Fold(count, value, at));
@@ -244,6 +251,7 @@ impl FlameTree {
                 }
                 Step::Fold(count, value, parent) => {
                     out.folded += count;
+                    fold_of.insert(parent, at);
                     let frame = *folded.entry(count).or_insert_with(|| {
                         let name = format!("({count} more)");
                         out.frames.push(pseudo(&name, String::new(), Kind::Folded));
@@ -258,6 +266,14 @@ impl FlameTree {
                 value,
             });
         }
+        // A caller stands before those that it called: what is put together goes where its caller's went.
+        let mut places: Vec<usize> = Vec::with_capacity(place.len());
+        for (node, place) in self.nodes.iter().zip(place) {
+            let caller = places.get(node.parent).copied().unwrap_or(0);
+            let together = fold_of.get(&caller).copied().unwrap_or(caller);
+            places.push(place.unwrap_or(together));
+        }
+        out.parts = self.parts.iter().map(|part| part.moved(&places)).collect();
         out
     }
 }
@@ -326,6 +342,7 @@ impl Builder {
     fn add(&mut self, side: usize, whose: Whose, profile: &Profile, book: &StackBook) {
         let hz = self.tree.halves[side].hz;
         let mut ids: HashMap<FrameId, usize> = HashMap::new();
+        let mut own: BTreeMap<usize, u64> = BTreeMap::new();
         for row in profile.counts.iter().filter(|row| whose.has(row)) {
             let value = scaled(row.count, hz, profile.hz);
             let thread_kind = if row.server {
@@ -344,10 +361,18 @@ impl Builder {
                     path.push(index);
                 }
             }
-            self.walk(side, &path, value);
+            *own.entry(self.walk(side, &path, value)).or_default() += value;
             let samples = &mut self.tree.halves[side].samples;
             *samples = samples.saturating_add(value);
         }
+        self.tree.parts.push(Part {
+            window: Window {
+                from: profile.from,
+                to: profile.to,
+            },
+            side,
+            own: own.into_iter().collect(),
+        });
     }
 
     /// The frame that stands where the callers of a cut stack would: without it a function in the
@@ -362,7 +387,8 @@ impl Builder {
         })
     }
 
-    fn walk(&mut self, side: usize, path: &[usize], value: u64) {
+    /// The node of the innermost.
+    fn walk(&mut self, side: usize, path: &[usize], value: u64) -> usize {
         let mut at = 0;
         self.grow(at, side, value);
         for frame in path {
@@ -378,6 +404,7 @@ impl Builder {
             at = node;
             self.grow(at, side, value);
         }
+        at
     }
 
     fn grow(&mut self, node: usize, side: usize, value: u64) {

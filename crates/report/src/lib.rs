@@ -25,6 +25,7 @@ mod document;
 mod escape;
 pub mod evidence;
 mod flame_half;
+mod flame_part;
 mod flame_tree;
 mod html;
 mod json;

@@ -66,7 +66,7 @@ fn found(browser: &mut Chromium, script: &str, page: &str) -> Vec<String> {
 }
 
 /// A page that the program writes.
-fn written(arguments: &[&str], path: &Path) -> String {
+pub(crate) fn written(arguments: &[&str], path: &Path) -> String {
     let output = freezeframe().args(arguments).arg(path).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     format!("file://{}", path.display())

@@ -12,4 +12,5 @@ mod browser;
 mod chromium;
 mod guard;
 mod pages;
+mod seconds;
 mod stage;

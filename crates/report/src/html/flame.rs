@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::table::{Holds, Table, cell, column};
 use crate::{
-    escape,
-    flame_tree::{FlameTree, FrameSums, Half, Kind, TreeFrame},
+    escape, flame_part,
+    flame_tree::{FlameTree, FrameSums, Half, Kind, Part, TreeFrame},
     units,
 };
 
@@ -25,6 +25,8 @@ pub(super) struct Limits {
     pub(super) nodes_max: usize,
     /// Bytes of data. Nodes are put together until it fits.
     pub(super) bytes_max: usize,
+    /// Pairs of a node and its samples in a profile. Profiles are put together until it fits.
+    pairs_max: usize,
 }
 
 impl Limits {
@@ -32,16 +34,19 @@ impl Limits {
     pub(super) const SECTION: Self = Self {
         nodes_max: 15_000,
         bytes_max: 700_000,
+        pairs_max: 20_000,
     };
     /// Beside another one.
     pub(super) const SECOND_SECTION: Self = Self {
         nodes_max: 5_000,
         bytes_max: 200_000,
+        pairs_max: 5_000,
     };
     /// On a page of its own.
     pub(super) const PAGE: Self = Self {
         nodes_max: 100_000,
         bytes_max: 6_000_000,
+        pairs_max: 0,
     };
 }
 
@@ -79,6 +84,8 @@ struct Data<'a> {
     frame: Vec<usize>,
     /// Samples of each node.
     values: Vec<Vec<u64>>,
+    /// The same by time, see [`Part::numbers`]; nothing where there is no time to choose.
+    parts: Vec<Vec<u64>>,
 }
 
 impl Graph<'_> {
@@ -131,6 +138,16 @@ impl Graph<'_> {
         }
     }
 
+    /// The samples of the last side by time.
+    fn parts(&self, tree: &FlameTree) -> Vec<Vec<u64>> {
+        let last = tree.parts.iter().filter(|part| part.side == 1).cloned();
+        let parts = flame_part::fitted(last.collect(), self.limits.pairs_max);
+        match parts.len() {
+            0 | 1 => Vec::new(),
+            _ => parts.iter().map(Part::numbers).collect(),
+        }
+    }
+
     fn data_of(&self, tree: &FlameTree) -> Markup {
         let sides = self.sides();
         let data = Data {
@@ -156,6 +173,7 @@ impl Graph<'_> {
                 .iter()
                 .map(|side| tree.nodes.iter().map(|node| node.value[*side]).collect())
                 .collect(),
+            parts: self.parts(tree),
         };
         Markup::json(&data)
     }

@@ -21,12 +21,12 @@ impl Script {
     /// Reads values off the charts.
     pub(super) const REPORT: Self = Self {
         text: include_str!("../../assets/report.js"),
-        sha256: "jhoGy4RlmJ3PCNcSjvJY9zzIk6LfpNkOSmW/anzKrGs=",
+        sha256: "Qc4EU/JyvSd6W08R18tY14fecgO4reCO8safVAYR/+0=",
     };
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
         text: include_str!("../../assets/flame.js"),
-        sha256: "lp/ql9IWmHsae7xVLDd7KY74FsU2by7RSusfMzsH1Xk=",
+        sha256: "zn7v2why2o0Td6sQj6gISqrPhfwOiAmoFs/q5Xy+QR8=",
     };
 }
 

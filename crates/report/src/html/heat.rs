@@ -54,12 +54,13 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         })
         .collect();
     Some(markup!(
-        "<p>{says}</p>\n<figure class=\"timeline\" aria-label=\"Time to an answer, by fifths of a second; the slowest \
+        "<p>{says}</p>\n<figure class=\"timeline seconds\" data-begin=\"{begin}\" aria-label=\"Time to an answer, by fifths of a second; the slowest \
          seconds stand below in numbers\"><div class=\"strip\"><p><b>SELECT 1, five times a second</b> \
          <span>a column a second, a line a fifth of it, the first on top</span> {keys}</p>\
          <div class=\"frame\">{picture}</div></div></figure>\n\
          <details><summary>The slowest seconds in numbers</summary>{table}</details>",
         says = says(incident, &heat),
+        begin = incident.window.from,
         picture = picture(&frame, &heat),
         table = table(incident, &heat),
         ..keys
