@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use model::{Holder, WaitChain};
 
+use crate::actors::{Scene, rows_wait_for_commits};
 use crate::catalogue::Catalogue;
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -49,6 +50,7 @@ pub(crate) fn effects(
             }
         }
     }
+    seen.extend(behind_commits(&causes, evidence));
     let turned = |one: &Effect| Effect {
         effect: one.root.clone(),
         root: one.effect.clone(),
@@ -56,6 +58,34 @@ pub(crate) fn effects(
     let (seen, all) = (seen.clone(), seen);
     seen.into_iter()
         .filter(|one| !all.contains(&turned(one)))
+        .collect()
+}
+
+/// The state of a session in its commit, and what waits for rows is about, in the lexicon.
+const COMMIT: &str = "Commit";
+const ROW_LOCK: &str = "row-lock";
+
+/// Where all that hold the rows are in their commit, waiting for rows is a consequence of what holds commits up: lists of
+/// sessions and of locks tell it where nobody took stacks.
+fn behind_commits(causes: &[&Cause], evidence: &Evidence) -> Vec<Effect> {
+    let is_of_commits = |cause: &&&Cause| {
+        let mut calls = signs(cause).filter_map(Sign::call);
+        calls.any(|call| call.function.asks_for(lexicon::Kind::State, COMMIT))
+    };
+    let is_of_rows = |cause: &&&Cause| cause.about.iter().any(|layer| layer == ROW_LOCK);
+    let Some(effect) = causes.iter().find(is_of_rows) else {
+        return Vec::new();
+    };
+    let roots: Vec<&&Cause> = causes.iter().filter(is_of_commits).collect();
+    if roots.is_empty() || !rows_wait_for_commits(&Scene::new(evidence)) {
+        return Vec::new();
+    }
+    let roots = roots.into_iter().filter(|root| root.id != effect.id);
+    roots
+        .map(|root| Effect {
+            effect: effect.id.clone(),
+            root: root.id.clone(),
+        })
         .collect()
 }
 

@@ -22,6 +22,11 @@ pub(crate) fn is_numbers(text: &str) -> bool {
     words.peek().is_some() && words.all(|word| word.parse::<f64>().is_ok())
 }
 
+/// Whether a program of this name is the server, in a listing of processes.
+pub(crate) fn is_server_program(name: &str) -> bool {
+    ["mysqld", "mariadbd"].contains(&name)
+}
+
 /// The names of a table's columns, in their order.
 #[derive(Default)]
 pub(crate) struct Head<'a>(pub(crate) Vec<&'a str>);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Deserializer, Value};
 
+use crate::columns::is_server_program;
 use crate::json_rows::between;
 
 /// A line begins so: keys are in the order of the alphabet.
@@ -92,7 +93,7 @@ fn object_at(text: &str, begin: usize) -> Option<(String, usize)> {
 
 fn is_server(process: &Value) -> bool {
     let name = process["name"].as_str();
-    name.is_some_and(|name| ["mysqld", "mariadbd"].contains(&name))
+    name.is_some_and(is_server_program)
 }
 
 #[cfg(test)]

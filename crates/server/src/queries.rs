@@ -55,9 +55,15 @@ pub fn status(session: &mut Session) -> Result<Taken, ServerError> {
     })
 }
 
-/// A status variable as a signal; absent when its value is no number.
+/// A status variable as a signal; absent when its value is no number. Of a file it is the number that its name ends with:
+/// MariaDB's `Binlog_snapshot_file` is `binlog.000086`, and each new binary log adds one.
 pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
-    let value = value.parse::<f64>().ok()?;
+    let file_number = || {
+        let (_, number) = value.rsplit_once('.')?;
+        let is_number = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
+        (name.ends_with("_file") && is_number).then_some(number)
+    };
+    let value = file_number().unwrap_or(value).parse::<f64>().ok()?;
     value.is_finite().then(|| Reading {
         name: format!("status.{name}").into(),
         unit: unit_of(name),

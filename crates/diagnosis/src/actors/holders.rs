@@ -9,8 +9,26 @@ use super::actor::Actor;
 use super::scene::Scene;
 use super::statement::{self, Takes, Wait};
 
-/// Transactions that have row locks, are at least as old as the longest wait for one, and wait for nobody.
+/// Transactions that have row locks, are at least as old as the longest wait for one, and wait for nobody. One in its
+/// commit is none: who ends it has to wait for that as well.
 pub(super) fn row_locks(scene: &Scene) -> Vec<Actor> {
+    let mut actors = row_lock_holders(scene);
+    actors.retain(|actor| !commits(scene, actor));
+    actors
+}
+
+/// Rows are waited for, and all that hold them are in their commit: the row locks are a consequence.
+pub(crate) fn rows_wait_for_commits(scene: &Scene) -> bool {
+    let holders = row_lock_holders(scene);
+    !holders.is_empty() && holders.iter().all(|actor| commits(scene, actor))
+}
+
+fn commits(scene: &Scene, actor: &Actor) -> bool {
+    let session = actor.connection.and_then(|id| scene.session(id));
+    session.is_some_and(statement::commits)
+}
+
+fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
     let reported = reported(scene, |lock| !is_metadata(lock));
     if !reported.is_empty() {
         return reported;

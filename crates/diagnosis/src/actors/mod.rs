@@ -15,6 +15,7 @@ mod scene;
 mod statement;
 
 pub use actor::Actor;
+pub(crate) use holders::rows_wait_for_commits;
 pub(crate) use scene::Scene;
 
 /// Actors of one kind that are told of a finding, at the most.

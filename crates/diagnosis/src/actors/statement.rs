@@ -78,6 +78,26 @@ pub(super) fn is_global(statement: &str) -> bool {
     head(statement).starts_with("flush ") || takes(statement) == Some(Takes::Everything)
 }
 
+/// The session is in its commit, by its state: what it holds it gives back when that ends, and no earlier.
+///
+/// From the manuals' lists of thread states: `Commit` (MariaDB), `query end` (MySQL up to 5.7), `waiting for handler
+/// commit` (MySQL 8), and the waits for a turn in the binary log or for a replica.
+pub(super) fn commits(session: &Session) -> bool {
+    let state = session.state.to_ascii_lowercase();
+    let state = state.trim();
+    [
+        "commit",
+        "committing",
+        "query end",
+        "waiting for handler commit",
+    ]
+    .contains(&state)
+        || state.starts_with("waiting for semi-sync ack")
+        || ["waiting for prior transaction to", "waiting for preceding"]
+            .iter()
+            .any(|begin| state.starts_with(begin) && state.contains("commit"))
+}
+
 /// The session runs a client's statement and waits for no lock.
 pub(super) fn works(session: &Session) -> bool {
     matches!(session.command.as_str(), "Query" | "Execute")

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Reading, Unit};
 
-use crate::columns::{first_words, is_process_state, is_process_time, is_share, is_whole};
+use crate::columns::{
+    first_words, is_process_state, is_process_time, is_server_program, is_share, is_whole,
+};
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
@@ -157,7 +159,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         rows += 1;
         let program = row.command.rsplit('/').next().unwrap_or(row.command);
         let number = row.value(&["PID", "TGID"]);
-        if ["mysqld", "mariadbd"].contains(&program) {
+        if is_server_program(program) {
             servers.extend(number);
         } else if !number.is_some_and(|number| servers.contains(number)) {
             // From 8.0 on the threads behind the first one have names of their own.

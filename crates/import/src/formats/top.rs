@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use model::{Reading, Unit};
 
 use crate::columns::{
-    Head, first_words, is_process_state, is_process_time, is_share, is_whole, number, plain, shares,
+    Head, first_words, is_process_state, is_process_time, is_server_program, is_share, is_whole,
+    number, plain, shares,
 };
 use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
 use crate::line::Line;
@@ -116,6 +117,13 @@ fn read(lines: &[Line<'_>]) -> Read {
     let mut prints: u64 = 0;
     let mut processes = 0_usize;
     let mut end = |readings: &mut Vec<Reading>, shares: &mut BTreeMap<String, f64>| {
+        let servers = shares.iter().filter(|(name, _)| is_server_program(name));
+        if let Some(cpus) = servers
+            .map(|(_, share)| *share)
+            .reduce(|one, other| one + other)
+        {
+            readings.push(Reading::gauge("process.cpus", Unit::Count, cpus));
+        }
         for (command, share) in std::mem::take(shares) {
             readings.push(Reading::gauge(
                 format!("top.{command}.cpus"),
@@ -234,5 +242,6 @@ mod tests {
             " 2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld\n",
         ));
         assert_eq!(capture.values("top.mysqld.cpus"), [9.03]);
+        assert_eq!(capture.values("process.cpus"), [9.03]);
     }
 }
