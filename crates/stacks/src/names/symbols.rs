@@ -3,6 +3,7 @@
 use super::mini;
 use crate::images::{Bytes, Headers, ImageBody, Section};
 use crate::shorten::rank;
+use memchr::memmem;
 use object::LittleEndian as LE;
 use object::elf::{STT_FUNC, STT_GNU_IFUNC, STT_OBJECT};
 use object::read::elf::Sym as _;
@@ -296,6 +297,7 @@ fn places(content: &Bytes, strings: &Section, name: &str) -> Vec<u32> {
     const STEP: usize = 256 << 10;
     let mut wanted = name.as_bytes().to_vec();
     wanted.push(0);
+    let finder = memmem::Finder::new(&wanted);
     let mut found = Vec::new();
     let mut buffer = vec![0; STEP + wanted.len()];
     let mut at = 0;
@@ -311,12 +313,9 @@ fn places(content: &Bytes, strings: &Section, name: &str) -> Vec<u32> {
         {
             break;
         }
-        let hits = part
-            .windows(wanted.len())
-            .enumerate()
-            .filter(|(_, window)| *window == wanted.as_slice())
-            .filter_map(|(place, _)| u32::try_from(at + place as u64).ok());
-        found.extend(hits);
+        // No place is within another: the zero is at the end only.
+        let hits = finder.find_iter(part);
+        found.extend(hits.filter_map(|place| u32::try_from(at + place as u64).ok()));
         at += STEP as u64;
     }
     found
