@@ -1,5 +1,6 @@
 //! The recent past of one signal, to which a rule compares its present value.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 use model::Millis;
@@ -19,6 +20,8 @@ pub(crate) struct Baseline {
     min_ms: Millis,
     /// What an earlier recording had learnt; counts until there is enough of this one.
     learnt: Vec<f64>,
+    /// Asked for by many rules each second, and changed by one value: computed once for all of them.
+    median: OnceCell<Option<f64>>,
 }
 
 /// What a baseline keeps over a restart of the recorder.
@@ -41,6 +44,7 @@ impl Baseline {
                 .filter(|value| value.is_finite())
                 .take(LEARNT_MAX)
                 .collect(),
+            median: OnceCell::new(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Baseline {
         if !value.is_finite() {
             return;
         }
+        self.median.take();
         self.values.push_back((at, value));
         while self
             .values
@@ -61,6 +66,7 @@ impl Baseline {
     /// What came from this moment on was no usual time. What was known then stays known: a stall that begins soon after the
     /// recorder would else take away what it is told by.
     pub(crate) fn forget_from(&mut self, from: Millis) {
+        self.median.take();
         let was_known = self.covered_ms() >= self.min_ms;
         while self.values.back().is_some_and(|(at, _)| *at >= from) {
             self.values.pop_back();
@@ -74,6 +80,7 @@ impl Baseline {
 
     /// The time starts anew: what is known becomes what was learnt before.
     pub(crate) fn restart(&mut self) {
+        self.median.take();
         if self.covered_ms() >= self.min_ms {
             self.learnt = self.learnt().values;
         }
@@ -115,9 +122,12 @@ impl Baseline {
 
     /// The median; absent until enough time is covered.
     pub(crate) fn median(&self) -> Option<f64> {
-        let mut sorted = self.known();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied()
+        *self.median.get_or_init(|| {
+            let mut known = self.known();
+            let half = known.len() / 2;
+            let is_there = half < known.len();
+            is_there.then(|| *known.select_nth_unstable_by(half, f64::total_cmp).1)
+        })
     }
 
     /// The highest level of this recording since a moment.
