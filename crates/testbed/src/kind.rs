@@ -182,7 +182,8 @@ pub fn installed(kind: ServerKind) -> Result<Installed, Error> {
     })
 }
 
-fn servers_directory() -> PathBuf {
+/// Where the fetched servers are, and what is kept of the installed one.
+pub(crate) fn servers_directory() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(servers) = variable(SERVERS_VARIABLE) {
         return servers.into();

@@ -25,6 +25,7 @@ mod replica;
 mod scenario;
 mod session;
 mod slow_sync;
+mod template;
 mod victims;
 mod watch;
 mod withheld;

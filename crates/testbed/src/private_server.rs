@@ -15,9 +15,9 @@ use tempfile::TempDir;
 use crate::files::{
     Log, copy_directory, find_program, private_directory, random_password, text_tail,
 };
-use crate::kind::{LOG_FILE_SIZE, NewData};
+use crate::kind::{LOG_FILE_SIZE, NewData, servers_directory};
 use crate::process::{Process, Program};
-use crate::{Address, Error, Installed, Login, ServerKind, installed};
+use crate::{Address, Error, Installed, Login, ServerKind, installed, template};
 
 /// Longest path of a socket: `sun_path` has 108 bytes with the closing zero (unix(7)).
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -67,7 +67,7 @@ impl Default for Options {
 }
 
 /// A database server of our own: its data, socket and log in a directory that only we may enter,
-/// its port on the loopback address. Dropping it ends the server and removes the directory; when
+/// its port on the loopback address. Dropping it kills the server and removes the directory; when
 /// we are killed the server is killed too, and only the directory stays behind.
 pub struct PrivateServer {
     options: Options,
@@ -244,17 +244,25 @@ impl PrivateServer {
 
     fn make_datadir(&self) -> Result<(), Error> {
         match &self.installed.data {
-            NewData::InstallDb(install) => self.install_datadir(install),
+            NewData::InstallDb(install) => {
+                let programs: [&Path; 2] = [&self.installed.program, install];
+                // The owner of the files is whoever started the server.
+                let options = [LOG_FILE_SIZE, user_argument().unwrap_or_default()];
+                let of = (&programs[..], &options[..]);
+                template::datadir(&servers_directory(), of, &self.datadir(), |to| {
+                    self.install_datadir(install, to)
+                })
+            }
             NewData::Copy(from) => copy_directory(from, &self.datadir()),
         }
     }
 
-    fn install_datadir(&self, install: &Path) -> Result<(), Error> {
+    fn install_datadir(&self, install: &Path, to: &Path) -> Result<(), Error> {
         let output = Command::new(install)
             .args(["--no-defaults", "--auth-root-authentication-method=normal"])
             // `--force` only leaves out the look-up of this machine's own name.
             .args(["--skip-test-db", "--force"])
-            .arg(option("--datadir=", self.datadir()))
+            .arg(option("--datadir=", to))
             // Not `--tmpdir`: the script would break its path at a space.
             .env("TMPDIR", self.temporary_directory())
             .args(user_argument())
@@ -317,9 +325,12 @@ impl PrivateServer {
 }
 
 impl Drop for PrivateServer {
+    /// Nobody needs the data any more, so nobody waits for the server to write them.
     fn drop(&mut self) {
         // The directory follows when the fields are dropped.
-        let _ = self.stop();
+        if let Some(process) = self.process.take() {
+            let _ = process.kill();
+        }
     }
 }
 
