@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use harness::{Recorder, run, server};
 use jiff::Timestamp;
+use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use testbed::{Load, PrivateServer};
@@ -112,6 +113,10 @@ fn now() -> f64 {
     Timestamp::now().as_millisecond() as f64 / 1000.0
 }
 
+fn connected(server: &PrivateServer) -> Conn {
+    server.login().connect(false, TIMEOUT).unwrap()
+}
+
 /// A stall as it was, and what was told of it.
 struct Told {
     what: &'static str,
@@ -173,8 +178,8 @@ fn stall<T>(
     told
 }
 
-#[test]
-fn a_pool_of_four_is_noticed_whatever_stalls_it() {
+/// What is told of a pool's server by one recorder: of the stalls, and how many incidents are listed.
+fn beside_a_pool(stalls: impl FnOnce(&PrivateServer, &Recorder) -> Vec<Told>) -> usize {
     let server = server(&["--max-connections=60"]);
     let pool = Pool::start(&server, 4);
     let dir = tempfile::tempdir().unwrap();
@@ -184,39 +189,54 @@ fn a_pool_of_four_is_noticed_whatever_stalls_it() {
         &["--listen", "127.0.0.1:0", "--no-html"],
     );
     recorder.warm_up(25);
-    let connect = || server.login().connect(false, TIMEOUT).unwrap();
+    let told = stalls(&server, &recorder);
+    seconds(5);
+    let events = recorder.stop();
+    pool.end();
+    for told in &told {
+        told.check();
+    }
+    let more = events
+        .iter()
+        .filter(|event| event["event"] == "triggered")
+        .count();
+    assert_eq!(more, 0, "{events:#?}");
+    let listed = run(&["incidents", "--json", "--dir", dir.path().to_str().unwrap()]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    listed.as_array().unwrap().len()
+}
+
+fn rows_and_a_stop(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     let rows = || {
-        let mut blocker = connect();
+        let mut blocker = connected(server);
         blocker.query_drop("BEGIN").unwrap();
         blocker
             .query_drop("SELECT COUNT(*) FROM freezeframe_lab.t FOR UPDATE")
             .unwrap();
         blocker
     };
-    let mut told = vec![stall(
-        &recorder,
-        "an idle transaction holds all rows",
-        12,
-        rows,
-        drop,
-    )];
+    let what = "an idle transaction holds all rows";
+    let mut told = vec![stall(recorder, what, 12, rows, drop)];
     // Six seconds after the end of the one before.
     seconds(4);
     told.push(stall(
-        &recorder,
+        recorder,
         "SIGSTOP soon after another stall",
         8,
         || server.pause().unwrap(),
         |()| server.resume().unwrap(),
     ));
-    seconds(20);
+    told
+}
+
+fn an_alter_and_a_lock(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     let alter = || {
-        let mut reader = connect();
+        let mut reader = connected(server);
         reader.query_drop("BEGIN").unwrap();
         reader
             .query_drop("SELECT c FROM freezeframe_lab.t WHERE id = 1")
             .unwrap();
-        let mut alters = connect();
+        let mut alters = connected(server);
         let altering = std::thread::spawn(move || {
             let _ = alters
                 .query_drop("ALTER TABLE freezeframe_lab.t ADD COLUMN x INT, ALGORITHM=INSTANT");
@@ -224,8 +244,8 @@ fn a_pool_of_four_is_noticed_whatever_stalls_it() {
         });
         (reader, altering)
     };
-    told.push(stall(
-        &recorder,
+    let mut told = vec![stall(
+        recorder,
         "an open transaction, and ALTER",
         12,
         alter,
@@ -233,21 +253,24 @@ fn a_pool_of_four_is_noticed_whatever_stalls_it() {
             drop(reader);
             altering.join().unwrap();
         },
-    ));
+    )];
     seconds(20);
     let lock = || {
-        let mut backup = connect();
+        let mut backup = connected(server);
         backup.query_drop("FLUSH TABLES WITH READ LOCK").unwrap();
         backup
     };
     told.push(stall(
-        &recorder,
+        recorder,
         "FLUSH TABLES WITH READ LOCK",
         10,
         lock,
         drop,
     ));
-    seconds(20);
+    told
+}
+
+fn a_leak(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     let leak = || {
         let mut connections = Vec::new();
         while let Ok(connection) = server.login().connect(false, Duration::from_secs(5)) {
@@ -266,8 +289,8 @@ fn a_pool_of_four_is_noticed_whatever_stalls_it() {
         });
         (connections, stop, knocking)
     };
-    told.push(stall(
-        &recorder,
+    vec![stall(
+        recorder,
         "connections leak to the maximum",
         10,
         leak,
@@ -276,21 +299,21 @@ fn a_pool_of_four_is_noticed_whatever_stalls_it() {
             stop.store(true, Ordering::Relaxed);
             knocking.join().unwrap();
         },
-    ));
-    seconds(5);
-    let events = recorder.stop();
-    pool.end();
-    for told in &told {
-        told.check();
-    }
-    let more = events
-        .iter()
-        .filter(|event| event["event"] == "triggered")
-        .count();
-    assert_eq!(more, 0, "{events:#?}");
-    let listed = run(&["incidents", "--json", "--dir", dir.path().to_str().unwrap()]);
-    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
-    assert!(listed.as_array().unwrap().len() >= 4, "{listed}");
+    )]
+}
+
+/// Three servers at a time: nearly all of it is waiting.
+#[test]
+fn a_pool_of_four_is_noticed_whatever_stalls_it() {
+    let listed: usize = std::thread::scope(|scope| {
+        let scenes = [
+            scope.spawn(|| beside_a_pool(rows_and_a_stop)),
+            scope.spawn(|| beside_a_pool(an_alter_and_a_lock)),
+            scope.spawn(|| beside_a_pool(a_leak)),
+        ];
+        scenes.map(|scene| scene.join().unwrap()).iter().sum()
+    });
+    assert!(listed >= 4, "{listed}");
 }
 
 #[test]
@@ -310,7 +333,7 @@ fn a_stall_is_noticed_without_a_login_by_requests_that_have_no_answer() {
             "no login: an idle transaction holds all rows",
             10,
             || {
-                let mut blocker = server.login().connect(false, TIMEOUT).unwrap();
+                let mut blocker = connected(&server);
                 blocker.query_drop("BEGIN").unwrap();
                 blocker
                     .query_drop("SELECT COUNT(*) FROM freezeframe_lab.t FOR UPDATE")
