@@ -65,6 +65,44 @@ fn crates_import_from_the_layers_above_theirs() {
     );
 }
 
+/// Looking for examples takes a second a crate; a crate that has one lets it be tested.
+#[test]
+fn examples_in_documentation_are_tested() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
+        if manifest.contains("\ndoctest = false\n") {
+            let mut texts = BTreeMap::new();
+            read(&path.join("src"), &mut Module::new(), &mut texts);
+            let with = texts.iter().filter(|(_, text)| has_example(text));
+            wrong.extend(with.map(|(module, _)| format!("{path:?}: {module:?}")));
+        }
+    }
+    assert!(wrong.is_empty(), "doctest = false: {wrong:#?}");
+}
+
+/// Whether a doc comment has code that `cargo test` would run: a block that is not called a text.
+fn has_example(text: &str) -> bool {
+    let lines = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("//!")
+            .or_else(|| line.strip_prefix("///"))
+    });
+    let mut fences = lines.filter_map(|line| line.trim().strip_prefix("```"));
+    // Each second one ends a block.
+    std::iter::from_fn(|| Some((fences.next()?, fences.next()))).any(|(kind, _)| kind != "text")
+}
+
+#[test]
+fn an_example_is_told_from_a_text() {
+    assert!(has_example(
+        "//! ```text\n//! a\n//! ```\n/// ```\n/// b();\n/// ```\nfn f() {}\n"
+    ));
+    assert!(!has_example("/// ```text\n/// a\n/// ```\nfn f() {}\n"));
+}
+
 #[test]
 fn a_circle_is_found_and_a_line_is_none() {
     let module = |name: &str| vec![name.to_owned()];
