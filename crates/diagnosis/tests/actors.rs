@@ -5,8 +5,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use common::Story;
 use diagnosis::{Actor, Catalogue, advise, diagnose};
 use model::{Incident, OwnText, ProcessList, Session, Text, TimedText};

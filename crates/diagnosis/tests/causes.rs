@@ -1,7 +1,6 @@
 //! Each cause is named where it is, and not where only its look-alike is.
 
-mod common;
-
+use crate::common;
 use common::{Story, finding, named, stalls};
 use diagnosis::{Level, Verdict};
 use model::RunState::Running;

@@ -1,8 +1,7 @@
 //! Causes that are told by stacks, profiles, locks and settings of the host: each is named where it
 //! is, and not where only its look-alike is.
 
-mod common;
-
+use crate::common;
 use std::sync::LazyLock;
 
 use common::deep_stalls::{all, host, lock, more, server, waiting};

@@ -8,8 +8,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use common::Story;
 use common::deep::{Asked, Lock};
 use diagnosis::{Catalogue, Level, Verdict, diagnose};

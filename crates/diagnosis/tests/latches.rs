@@ -6,8 +6,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use common::deep_stalls::more::{locked, wait};
 use common::deep_stalls::waiting;
 use common::named;

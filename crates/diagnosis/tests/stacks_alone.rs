@@ -7,8 +7,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 
 use common::{Story, named};

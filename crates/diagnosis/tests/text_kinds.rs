@@ -7,8 +7,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use common::Story;
 use diagnosis::{Catalogue, Verdict, diagnose};
 use model::{

@@ -1,7 +1,6 @@
 //! What holds for every verdict: quiet servers, order, relations, absent evidence.
 
-mod common;
-
+use crate::common;
 use common::{Story, finding, named, stalls};
 use diagnosis::{Catalogue, FINDINGS_MAX, Level, Verdict, diagnose};
 use model::Reason;

@@ -1,7 +1,6 @@
 //! What a capture of packets adds to a verdict.
 
-mod common;
-
+use crate::common;
 use common::{finding, named, stalls};
 use diagnosis::Level;
 use model::Reason;

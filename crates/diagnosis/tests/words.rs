@@ -6,8 +6,7 @@
     reason = "clippy does not see that helpers of tests are test code"
 )]
 
-mod common;
-
+use crate::common;
 use common::{Story, named};
 use diagnosis::Level;
 use model::Reason;

@@ -95,6 +95,31 @@ fn has_example(text: &str) -> bool {
     std::iter::from_fn(|| Some((fences.next()?, fences.next()))).any(|(kind, _)| kind != "text")
 }
 
+/// Where the tests of a crate are one program, a file that it does not name would never run.
+#[test]
+fn every_file_of_tests_is_in_its_program() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
+        if !manifest.contains("\nautotests = false\n") {
+            continue;
+        }
+        let program = std::fs::read_to_string(path.join("tests/all.rs")).unwrap();
+        for file in std::fs::read_dir(path.join("tests")).unwrap() {
+            let file = file.unwrap().path();
+            let stem = file.file_stem().unwrap().to_string_lossy();
+            let is_code = file.extension().is_some_and(|end| end == "rs");
+            let is_part = is_code || file.join("mod.rs").exists();
+            if is_part && stem != "all" && !program.contains(&format!("\nmod {stem};\n")) {
+                wrong.push(file);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not in all.rs: {wrong:#?}");
+}
+
 #[test]
 fn an_example_is_told_from_a_text() {
     assert!(has_example(

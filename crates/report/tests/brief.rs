@@ -1,7 +1,6 @@
 //! The lines that are enough at night: all of them, in plain words, never wider than asked.
 
-mod common;
-
+use crate::common;
 use report::{TextOptions, brief_text, felt, first_finding};
 
 fn plain(width: usize) -> TextOptions {

@@ -1,8 +1,6 @@
 //! Text from outside that means harm, in every place where outside text goes.
 
-mod common;
-mod markup;
-
+use crate::{common, markup};
 use diagnosis::{Actor, Verdict};
 use model::{
     Absent, Fact, Incident, ProcessList, Reading, Reason, Session, TextKind, TimedAbsent,

@@ -6,10 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-mod markup;
-mod sha256;
-
+use crate::{common, markup, sha256};
 use diagnosis::Verdict;
 use model::{Fact, Incident, Reading, TextKind, TimedFact, TimedText, Timeline, Unit};
 use report::{HtmlOptions, html};

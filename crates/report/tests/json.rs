@@ -1,7 +1,6 @@
 //! The JSON: the contract of `docs/reference/json.md`.
 
-mod common;
-
+use crate::common;
 use report::json;
 use serde_json::Value;
 

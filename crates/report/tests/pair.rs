@@ -6,9 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-mod markup;
-
+use crate::{common, markup};
 use diagnosis::compare::{Stretch, Subject, compare, settings};
 use diagnosis::{Level, Verdict};
 use model::{Incident, Window};

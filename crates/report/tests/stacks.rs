@@ -7,11 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-mod markup;
-mod mysqld;
-mod sha256;
-
+use crate::{common, markup, mysqld, sha256};
 use model::{
     Frame, Incident, Profile, ProfileCount, Side, StackBook, StackEnd, StackEvidence, StackId,
     ThreadRun,

@@ -1,7 +1,6 @@
 //! The text: complete, plain when it must be, never wider than asked.
 
-mod common;
-
+use crate::common;
 use report::{TextOptions, text};
 
 fn plain(width: usize) -> String {

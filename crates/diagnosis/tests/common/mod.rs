@@ -1,9 +1,5 @@
 //! Builds incidents from what a server did before and during a stall.
 #![allow(
-    dead_code,
-    reason = "each test file is a crate of its own and uses a part"
-)]
-#![allow(
     clippy::unwrap_used,
     clippy::panic,
     reason = "clippy does not see that all of this is test code"

@@ -17,7 +17,7 @@ use report::evidence::{
     stacks_json::{StacksInput, stacks_json},
 };
 
-use crate::{assert_fits, data, diff, locks, profile, stacks};
+use crate::evidence::{assert_fits, data, diff, locks, profile, stacks};
 
 const NASTY: &str =
     "a;b,c\u{1b}[2J\n#0 0x1 in x\r\n\t\u{9b}31m\u{202e}<script>alert(1)</script>\"\\ 12\n\n";

@@ -8,7 +8,7 @@ use report::evidence::{
 };
 use serde_json::{Value, json};
 
-use crate::data;
+use crate::evidence::data;
 
 fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = value

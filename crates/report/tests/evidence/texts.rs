@@ -8,7 +8,7 @@ use report::evidence::{
     stacks_text::StacksTextOptions,
 };
 
-use crate::{assert_fits, data, diff, locks, profile, stacks};
+use crate::evidence::{assert_fits, data, diff, locks, profile, stacks};
 
 #[test]
 fn a_loaded_server_fits_every_width() {
