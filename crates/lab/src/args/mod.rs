@@ -54,6 +54,7 @@ pub(crate) enum Command {
   freezeframe-lab bench                          all parts; it takes long
   freezeframe-lab bench --part verdict --part captures
   freezeframe-lab bench --part snapshots --server mysql-9
+  freezeframe-lab bench --part targets --stretch 30s
   freezeframe-lab bench --part recorder --stretch 20s")]
     Bench {
         /// Length of each measured stretch
@@ -134,6 +135,8 @@ pub(crate) enum BenchPart {
     Pages,
     /// The live view beside five stalls: time to a key's answer, CPU, when the cause is shown
     Live,
+    /// CPU and memory of one process that records 1, 50 and 200 servers, most of them only answer
+    Targets,
 }
 
 /// A kind of private server.

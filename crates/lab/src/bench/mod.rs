@@ -15,6 +15,7 @@ mod profile;
 mod queries;
 mod recorder;
 mod snapshots;
+mod targets;
 mod verdict;
 
 use std::process::ExitCode;
@@ -70,6 +71,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Live) {
         live::run()?;
+    }
+    if wanted(BenchPart::Targets) {
+        targets::run(stretch)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 
 mod answers;
 mod table;
-mod talk;
+pub(crate) mod talk;
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};

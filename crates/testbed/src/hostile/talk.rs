@@ -1,17 +1,17 @@
 //! What a server says, as bytes.
 
 /// Capabilities of a usual server without TLS and compression.
-pub(super) const USUAL: u32 = 0x00ff_f7df & !0x0820;
+pub(crate) const USUAL: u32 = 0x00ff_f7df & !0x0820;
 
 /// The plugins that are offered.
-pub(super) const NATIVE: &str = "mysql_native_password";
+pub(crate) const NATIVE: &str = "mysql_native_password";
 pub(super) const CACHING_SHA2: &str = "caching_sha2_password";
 
 /// What stands in every value of an answer.
 const VALUE: &[u8] = b"1";
 
 /// A payload of less than 16 MiB in its frame.
-pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = frame(payload.len(), sequence);
     bytes.extend_from_slice(payload);
     bytes
@@ -24,7 +24,7 @@ pub(super) fn frame(length: usize, sequence: u8) -> Vec<u8> {
     vec![a, b, c, sequence]
 }
 
-pub(super) fn greeting(plugin: &str, capabilities: u32) -> Vec<u8> {
+pub(crate) fn greeting(plugin: &str, capabilities: u32) -> Vec<u8> {
     let mut payload = b"\x0a10.11.6-MariaDB\0\x07\0\0\0abcdefgh\0".to_vec();
     let [a, b, c, d] = capabilities.to_le_bytes();
     payload.extend_from_slice(&[a, b, 45, 2, 0, c, d, 21]);
@@ -35,15 +35,15 @@ pub(super) fn greeting(plugin: &str, capabilities: u32) -> Vec<u8> {
     packet(0, &payload)
 }
 
-pub(super) fn ok(sequence: u8) -> Vec<u8> {
+pub(crate) fn ok(sequence: u8) -> Vec<u8> {
     packet(sequence, &[0, 0, 0, 2, 0, 0, 0])
 }
 
-pub(super) fn end(sequence: u8) -> Vec<u8> {
+pub(crate) fn end(sequence: u8) -> Vec<u8> {
     packet(sequence, &[0xfe, 0, 0, 2, 0])
 }
 
-pub(super) fn error(sequence: u8, code: u16, text: &[u8]) -> Vec<u8> {
+pub(crate) fn error(sequence: u8, code: u16, text: &[u8]) -> Vec<u8> {
     let [low, high] = code.to_le_bytes();
     let payload = [&[0xff, low, high][..], b"#HY000", text].concat();
     packet(sequence, &payload)
@@ -55,7 +55,7 @@ pub(super) fn switch(sequence: u8, plugin: &[u8], nonce: &[u8]) -> Vec<u8> {
 }
 
 /// The description of a column.
-pub(super) fn column(sequence: u8, name: &[u8]) -> Vec<u8> {
+pub(crate) fn column(sequence: u8, name: &[u8]) -> Vec<u8> {
     let mut payload = b"\x03def\0\0\0".to_vec();
     payload.push(u8::try_from(name.len()).unwrap_or(250));
     payload.extend_from_slice(name);
