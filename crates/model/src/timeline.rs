@@ -43,6 +43,9 @@ pub struct Timeline {
     /// Readings left out because [`SERIES_MAX`] series were there.
     pub dropped_readings: u64,
     by_name: HashMap<String, usize>,
+    /// By source, the series of its last readings in their order: mostly the next ones have the same, and none has to be
+    /// looked for.
+    order: Vec<Vec<usize>>,
 }
 
 /// How many values of a window become one.
@@ -82,9 +85,18 @@ impl Timeline {
         }
         ticks.push(at);
         let length = ticks.len();
-        for reading in readings {
-            let index = match self.by_name.get(reading.name.as_ref()) {
-                Some(index) => *index,
+        if self.order.len() <= source {
+            self.order.resize_with(source + 1, Vec::new);
+        }
+        for (place, reading) in readings.iter().enumerate() {
+            let known = self.order[source].get(place).copied();
+            let known = known.filter(|index| {
+                let series = self.series.get(*index);
+                series.is_some_and(|series| series.name == reading.name)
+            });
+            let known = known.or_else(|| self.by_name.get(reading.name.as_ref()).copied());
+            let index = match known {
+                Some(index) => index,
                 None if self.series.len() >= SERIES_MAX => {
                     self.dropped_readings += 1;
                     continue;
@@ -97,6 +109,12 @@ impl Timeline {
                     values: Vec::new(),
                 }),
             };
+            let order = &mut self.order[source];
+            match order.get_mut(place) {
+                Some(known) => *known = index,
+                // A reading that was left out has no place.
+                None => order.push(index),
+            }
             let series = &mut self.series[index];
             if series.source == source {
                 series.values.resize(length - 1, f64::NAN);
@@ -160,6 +178,7 @@ impl Timeline {
         self.series
             .retain(|series| series.values.iter().any(|value| !value.is_nan()));
         if self.series.len() != before {
+            self.order.clear();
             self.by_name = (0..)
                 .zip(&self.series)
                 .map(|(index, series)| (series.name.clone(), index))

@@ -81,6 +81,7 @@ pub fn look_at(
         samples: sender,
         lost: Arc::new(AtomicU64::new(0)),
         stop: stop.clone(),
+        wake: Arc::default(),
     };
     sources::start(&context)?;
     let begin = Instant::now();

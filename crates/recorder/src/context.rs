@@ -12,6 +12,7 @@ use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
 use crate::stacks::StackWatch;
 use crate::target::Shared;
+use crate::wake::Wake;
 
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -25,6 +26,7 @@ pub(crate) struct Context {
     pub(crate) samples: SyncSender<Sample>,
     pub(crate) lost: Arc<AtomicU64>,
     pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) wake: Arc<Wake>,
 }
 
 impl Context {

@@ -82,6 +82,7 @@ mod sources;
 mod stacks;
 mod surroundings;
 mod target;
+mod wake;
 mod worker;
 mod writer;
 

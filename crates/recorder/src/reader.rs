@@ -1,6 +1,6 @@
 //! How a source is read, and on which thread.
 
-use model::{Absent, Taken};
+use model::{Absent, Millis, Taken};
 
 use crate::context::Context;
 
@@ -47,6 +47,11 @@ pub(crate) trait State: Send + 'static {
 
     /// Before the sources are looked through.
     fn begin_turn(&mut self) {}
+
+    /// When one is wanted next before its time, as far as that is known now.
+    fn wanted_at(&self) -> Option<Millis> {
+        None
+    }
 
     /// Whether a source is wanted before its time.
     fn wants_now(&self, _source: &str) -> bool {

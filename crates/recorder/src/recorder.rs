@@ -32,6 +32,7 @@ use crate::signals::OWN;
 use crate::sources;
 use crate::stacks::{RawEvidence, StackWatch};
 use crate::target::{Shared, Target};
+use crate::wake::Wake;
 use crate::writer::Writer;
 
 /// Samples that may wait for the recorder's thread: half a minute of all sources.
@@ -99,6 +100,7 @@ pub struct Recorder {
     told_lost: u64,
     told_missing: u64,
     stop: Arc<AtomicBool>,
+    wake: Arc<Wake>,
     /// Who wants an incident now.
     asked: Arc<Asked>,
     notices: Notices,
@@ -173,6 +175,7 @@ impl Recorder {
             )?),
             None => None,
         };
+        let wake = Arc::new(Wake::default());
         let (sender, samples) = sync_channel(SAMPLES_MAX);
         let stacks = Arc::new(StackWatch::new());
         let queries = Arc::new(QueryWatch::default());
@@ -186,6 +189,7 @@ impl Recorder {
             samples: sender,
             lost: lost.clone(),
             stop: stop.clone(),
+            wake: wake.clone(),
         };
         sources::start(&context)?;
         notices.send(Notice::Started(server));
@@ -203,6 +207,7 @@ impl Recorder {
             told_lost: 0,
             told_missing: 0,
             stop,
+            wake,
             asked: Arc::default(),
             notices,
             label,
@@ -262,6 +267,7 @@ impl Recorder {
                 self.beat();
             }
         }
+        self.wake.ring();
         self.tell_watcher(Beating::Stops);
         self.finish();
     }

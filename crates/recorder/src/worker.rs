@@ -12,8 +12,12 @@ use crate::context::Context;
 use crate::guard::guarded;
 use crate::reader::{Outcome, Reader, State};
 
-/// How long a worker sleeps at the most before it looks whether it should stop.
+/// How long a worker sleeps at the most before it looks whether something is wanted early.
 const NAP: Duration = Duration::from_millis(100);
+
+/// The same for a server on another host. What its sources may want early wakes them up ([`crate::wake::Wake`], and
+/// [`State::wanted_at`]), and there may be hundreds of them.
+const NAP_ELSEWHERE: Duration = Duration::from_secs(1);
 
 /// The server's sessions are looked at so long after the beat, milliseconds. The spread stays below what parts a
 /// regular look from one between two (`detect` takes 900 ms and more for a second).
@@ -56,10 +60,15 @@ fn run<S: State>(mut state: S, readers: &[&Reader<S>], context: &Context) {
     let mut schedule: Vec<_> = rows(context, readers)
         .map(|(index, row, read)| (index, row, read, now))
         .collect();
+    let nap = match context.shared.is_elsewhere() {
+        true => NAP_ELSEWHERE,
+        false => NAP,
+    };
     while !context.stop.load(Ordering::Relaxed) {
+        let rung = context.wake.rung();
         state.begin_turn();
         let now = context.clock.now();
-        let mut next = now + NAP.as_millis() as Millis;
+        let mut next = now + nap.as_millis() as Millis;
         for (index, row, read, due) in &mut schedule {
             if *due > now && !state.wants_now(row.name) {
                 next = next.min(*due);
@@ -80,8 +89,10 @@ fn run<S: State>(mut state: S, readers: &[&Reader<S>], context: &Context) {
             send(context, row.name, took, outcome);
         }
         let now = context.clock.now();
+        next = state.wanted_at().map_or(next, |at| next.min(at));
         if next > now {
-            std::thread::sleep(Duration::from_millis(next - now));
+            let time = Duration::from_millis(next - now);
+            context.wake.sleep(rung, time);
         }
     }
 }

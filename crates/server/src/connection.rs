@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, Deadline};
+use crate::client::{Client, Deadline, Rows};
 use crate::{Address, Login, OwnStatements, ServerError};
 
 /// How long the server may take. Each is for the whole of it, not for one wait: a server that sends
@@ -177,9 +177,12 @@ impl Session {
         let answer = self.client.ask(query, rows_max, &deadline)?;
         let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());
         let columns: std::rc::Rc<[String]> = names.collect();
-        let rows = answer.rows.into_iter().map(|values| Row {
+        let width = columns.len();
+        let all = std::rc::Rc::new(answer.rows);
+        let rows = (0..all.len()).map(|index| Row {
             columns: columns.clone(),
-            values,
+            rows: all.clone(),
+            first: index * width,
         });
         Ok((rows.collect(), answer.left_out))
     }
@@ -209,13 +212,20 @@ impl Drop for Session {
 #[derive(Debug, Clone)]
 pub struct Row {
     columns: std::rc::Rc<[String]>,
-    values: Vec<String>,
+    /// The rows of the answer, this one and others.
+    rows: std::rc::Rc<Rows>,
+    /// The place of its first value among theirs.
+    first: usize,
 }
 
 impl Row {
     /// A row that was read elsewhere, such as in a text; the names are in lower case.
     pub fn new(columns: std::rc::Rc<[String]>, values: Vec<String>) -> Self {
-        Self { columns, values }
+        Self {
+            columns,
+            rows: std::rc::Rc::new(Rows::of(&values)),
+            first: 0,
+        }
     }
 
     /// The value of a column, by its name in lower case; empty when there is none.
@@ -227,11 +237,23 @@ impl Row {
     /// The columns with their values.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let names = self.columns.iter().map(String::as_str);
-        names.zip(self.values.iter().map(String::as_str))
+        names.zip((0..self.width()).map(|index| self.at(index)))
     }
 
     /// The value of a column by its position.
     pub fn at(&self, index: usize) -> &str {
-        self.values.get(index).map_or("", String::as_str)
+        match index < self.width() {
+            true => self.rows.value(self.first + index),
+            false => "",
+        }
+    }
+
+    /// How many values it has.
+    fn width(&self) -> usize {
+        match self.rows.len() {
+            // Values may be fewer or more than names where it was read elsewhere.
+            1 => self.rows.values(),
+            _ => self.columns.len(),
+        }
     }
 }

@@ -23,6 +23,7 @@ mod processlist;
 mod queries;
 mod replica;
 mod server_version;
+mod status_names;
 mod tls;
 pub mod wire;
 
@@ -39,8 +40,9 @@ pub use own::{OwnPart, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_query};
 pub use queries::{
     compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,
-    status_reading, variable_fact, variables, version,
+    variable_fact, variables, version,
 };
 pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};
 pub use server_version::{Flavor, ServerVersion};
+pub use status_names::status_reading;
 pub use tls::{Tls, TlsMode, TlsOptions};

@@ -1,10 +1,10 @@
 //! The questions that the recorder asks, each with what becomes of the answer.
 
-use model::{Fact, OwnText, Reading, Taken, Text, Unit, kind_of_status_variable};
+use model::{Fact, OwnText, Reading, Taken, Text, Unit};
 
 use server_text::innodb;
 
-use crate::{Row, ServerError, Session};
+use crate::{Row, ServerError, Session, status_names};
 
 /// Rows of a status, variables or process list that are kept.
 const ROWS_MAX: usize = 20_000;
@@ -45,45 +45,10 @@ pub fn version(session: &mut Session) -> Result<String, ServerError> {
 /// `SHOW GLOBAL STATUS`: every numeric variable as a signal.
 pub fn status(session: &mut Session) -> Result<Taken, ServerError> {
     let (rows, _) = session.rows("SHOW GLOBAL STATUS", ROWS_MAX)?;
-    let readings = rows
-        .iter()
-        .filter_map(|row| status_reading(row.at(0), row.at(1)))
-        .collect();
     Ok(Taken {
-        readings,
+        readings: status_names::readings(rows.iter().map(|row| (row.at(0), row.at(1)))),
         ..Taken::default()
     })
-}
-
-/// A status variable as a signal; absent when its value is no number. Of a file it is the number that its name ends with:
-/// MariaDB's `Binlog_snapshot_file` is `binlog.000086`, and each new binary log adds one.
-pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
-    let file_number = || {
-        let (_, number) = value.rsplit_once('.')?;
-        let is_number = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
-        (name.ends_with("_file") && is_number).then_some(number)
-    };
-    let value = file_number().unwrap_or(value).parse::<f64>().ok()?;
-    value.is_finite().then(|| Reading {
-        name: format!("status.{name}").into(),
-        unit: unit_of(name),
-        kind: kind_of_status_variable(name),
-        value,
-    })
-}
-
-fn unit_of(name: &str) -> Unit {
-    if name.starts_with("Bytes_") || name.contains("_bytes") || name.starts_with("Memory_") {
-        Unit::Bytes
-    } else if name.contains("_pages_") {
-        Unit::Pages
-    } else if name.contains("_row_lock_time") {
-        Unit::Milliseconds
-    } else if name.starts_with("Uptime") {
-        Unit::Seconds
-    } else {
-        Unit::Count
-    }
 }
 
 /// `SHOW PROCESSLIST`, as histograms and the longest sessions. Not `FULL`: the first hundred

@@ -51,8 +51,6 @@
 //! a4 c7 02     word 41892: tag 0, rest 10473, difference −5237 → 115 µs; signal 189 is still 0
 //! ```
 
-use std::collections::BTreeMap;
-
 /// Numbers up to this are exact in an `f64`, and differences of two fit the encoding.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
@@ -67,41 +65,43 @@ const TAG_RAW: u64 = 1;
 const TAG_ABSENT: u64 = 2;
 const TAG_DECIMAL: u64 = 3;
 
-/// The last values of one source's signals, by signal id; what encoder and decoder agree on.
+/// The last values of one source's signals, rising by signal id; what encoder and decoder agree on.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct LastValues(BTreeMap<u32, f64>);
+pub(crate) struct LastValues(Vec<(u32, f64)>);
 
-/// Appends one tick of a source: the signals that are new, changed or gone since the last one.
-pub(crate) fn encode_tick(last: &mut LastValues, values: &BTreeMap<u32, f64>, out: &mut Vec<u8>) {
-    let gone: Vec<u32> = last
-        .0
-        .keys()
-        .filter(|id| !values.contains_key(id))
-        .copied()
-        .collect();
-    let changed = values
-        .iter()
-        .filter(|(id, value)| last.0.get(id) != Some(value))
-        .map(|(id, value)| (*id, Some(*value)));
-    let mut changes: Vec<(u32, Option<f64>)> =
-        changed.chain(gone.iter().map(|id| (*id, None))).collect();
-    changes.sort_unstable_by_key(|(id, _)| *id);
-    put_varint(changes.len() as u64, out);
+/// Appends one tick of a source: the signals that are new, changed or gone since the last one. `values` rise by their ids,
+/// which are different.
+pub(crate) fn encode_tick(last: &mut LastValues, values: &[(u32, f64)], out: &mut Vec<u8>) {
+    let mut changes = Vec::new();
+    let mut count = 0_u64;
     let mut previous_id = 0;
-    for (id, value) in changes {
-        put_varint(u64::from(id - previous_id), out);
+    let mut put = |id: u32, before: Option<f64>, value: Option<f64>| {
+        count += 1;
+        put_varint(u64::from(id - previous_id), &mut changes);
         previous_id = id;
         match value {
-            Some(value) => {
-                put_value(last.0.get(&id).copied(), value, out);
-                last.0.insert(id, value);
-            }
-            None => {
-                put_varint(TAG_ABSENT, out);
-                last.0.remove(&id);
-            }
+            Some(value) => put_value(before, value, &mut changes),
+            None => put_varint(TAG_ABSENT, &mut changes),
+        }
+    };
+    let mut before = last.0.iter().copied().peekable();
+    for (id, value) in values.iter().copied() {
+        while let Some((gone, _)) = before.next_if(|(other, _)| *other < id) {
+            put(gone, None, None);
+        }
+        let was = before.next_if(|(other, _)| *other == id);
+        let was = was.map(|(_, value)| value);
+        if was != Some(value) {
+            put(id, was, Some(value));
         }
     }
+    for (gone, _) in before {
+        put(gone, None, None);
+    }
+    put_varint(count, out);
+    out.append(&mut changes);
+    last.0.clear();
+    last.0.extend_from_slice(values);
 }
 
 /// Reads one tick back into `last`. `None` when the bytes end early or make no sense.
@@ -110,10 +110,21 @@ pub(crate) fn decode_tick(last: &mut LastValues, input: &mut &[u8]) -> Option<()
     let mut id = 0u32;
     for _ in 0..count {
         id = id.checked_add(u32::try_from(take_varint(input)?).ok()?)?;
-        match take_value(last.0.get(&id).copied(), input)? {
-            Some(value) => last.0.insert(id, value),
-            None => last.0.remove(&id),
-        };
+        let place = last.place(id);
+        let before = place.ok().and_then(|at| last.0.get(at));
+        let value = take_value(before.map(|(_, value)| *value), input)?;
+        match (place, value) {
+            (Ok(at), Some(value)) => {
+                if let Some(known) = last.0.get_mut(at) {
+                    known.1 = value;
+                }
+            }
+            (Ok(at), None) => {
+                last.0.remove(at);
+            }
+            (Err(at), Some(value)) => last.0.insert(at, (id, value)),
+            (Err(_), None) => {}
+        }
         if last.0.len() > SIGNALS_MAX {
             return None;
         }
@@ -131,11 +142,20 @@ impl LastValues {
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<f64> {
-        self.0.get(&id).copied()
+        let at = self.place(id).ok()?;
+        self.0.get(at).map(|(_, value)| *value)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.0.iter().map(|(id, value)| (*id, *value))
+        self.0.iter().copied()
+    }
+
+    /// Where a signal is, or would be. The first chunk of a minute brings them one behind the other.
+    fn place(&self, id: u32) -> Result<usize, usize> {
+        match self.0.last() {
+            Some((last, _)) if *last >= id => self.0.binary_search_by_key(&id, |(id, _)| *id),
+            _ => Err(self.0.len()),
+        }
     }
 }
 
@@ -229,6 +249,8 @@ mod tests {
             prop::collection::btree_map(0u32..40, any_value(), 0..30), 1..8)
         ) {
             let (mut last, mut bytes) = (LastValues::default(), Vec::new());
+            let ticks: Vec<Vec<(u32, f64)>> =
+                ticks.into_iter().map(|tick| tick.into_iter().collect()).collect();
             for tick in &ticks {
                 encode_tick(&mut last, tick, &mut bytes);
             }
@@ -250,7 +272,7 @@ mod tests {
 
     #[test]
     fn an_unchanged_tick_is_one_byte() {
-        let values = BTreeMap::from([(3, 5.0), (70_000, 1e15)]);
+        let values = [(3, 5.0), (70_000, 1e15)];
         let (mut last, mut bytes) = (LastValues::default(), Vec::new());
         encode_tick(&mut last, &values, &mut bytes);
         let first = bytes.len();

@@ -1,4 +1,5 @@
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -55,6 +56,9 @@ pub struct History {
     signal_ids: HashMap<String, u32>,
     source_ids: HashMap<String, u32>,
     last: HashMap<&'static str, LastValues>,
+    /// Of each source the names in the order of its last reading, with their ids: mostly the next one has the same, and
+    /// none has to be looked for.
+    order: HashMap<&'static str, Vec<(Cow<'static, str>, u32)>>,
     pub(crate) minute: Millis,
     /// The next chunk begins with all values, not with differences to the chunk before.
     fresh: bool,
@@ -97,6 +101,7 @@ impl History {
             signal_ids: HashMap::new(),
             source_ids: HashMap::new(),
             last: HashMap::new(),
+            order: HashMap::new(),
             minute: Millis::MAX,
             fresh: true,
         };
@@ -118,6 +123,7 @@ impl History {
         if result.is_err() {
             self.last.clear();
             self.signal_ids.clear();
+            self.order.clear();
             self.source_ids.clear();
             self.minute = Millis::MAX;
         }
@@ -168,14 +174,15 @@ impl History {
                 self.fresh = true;
                 self.minute = minute;
             }
-            let mut values = BTreeMap::new();
-            for reading in taken
-                .readings
-                .iter()
-                .filter(|reading| !reading.value.is_nan())
-            {
-                let id = match self.signal_ids.get(reading.name.as_ref()) {
-                    Some(id) => *id,
+            let mut values = Vec::with_capacity(taken.readings.len());
+            let order = self.order.entry(sample.source).or_default();
+            let readings = taken.readings.iter().enumerate();
+            for (place, reading) in readings.filter(|(_, reading)| !reading.value.is_nan()) {
+                let known = order.get(place).filter(|(name, _)| *name == reading.name);
+                let known = known.map(|(_, id)| *id);
+                let known = known.or_else(|| self.signal_ids.get(reading.name.as_ref()).copied());
+                let id = match known {
+                    Some(id) => id,
                     None => {
                         let id = self.signal_ids.len() as u32;
                         transaction
@@ -194,7 +201,20 @@ impl History {
                         id
                     }
                 };
-                values.insert(id, reading.value);
+                let is_next = place == order.len();
+                match order.get_mut(place) {
+                    Some((_, known)) if *known == id => {}
+                    Some(known) => *known = (reading.name.clone(), id),
+                    None if is_next => order.push((reading.name.clone(), id)),
+                    None => {}
+                }
+                values.push((id, reading.value));
+            }
+            if !values.is_sorted_by(|(a, _), (b, _)| a < b) {
+                // Of two values of one name the last counts.
+                values.reverse();
+                values.sort_by_key(|(id, _)| *id);
+                values.dedup_by_key(|(id, _)| *id);
             }
             let source = match self.source_ids.get(sample.source) {
                 Some(id) => *id,

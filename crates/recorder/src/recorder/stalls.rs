@@ -121,6 +121,7 @@ impl Recorder {
         self.shared.burst.store(true, Ordering::Relaxed);
         self.stacks.begin_burst(now);
         self.queries.begin_burst(now);
+        self.wake.ring();
         self.listen_by_general_log();
         self.capture = Some(capture);
         // On its way to the disk before anybody is told: we may be killed at any moment.

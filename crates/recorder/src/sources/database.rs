@@ -124,6 +124,13 @@ impl State for DatabaseState {
         }
     }
 
+    fn wanted_at(&self) -> Option<Millis> {
+        match self.again {
+            Again::At(at) => Some(at),
+            Again::No | Again::Sessions => None,
+        }
+    }
+
     fn wants_now(&self, source: &str) -> bool {
         match source {
             "innodb" => self.burst.innodb,

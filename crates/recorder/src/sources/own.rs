@@ -1,10 +1,27 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use kernel::procfs::{task_stat, task_status};
+use kernel::roots::ProcRoot;
 use model::{Absent, Millis, Reading, Reason, Unit};
 
 use super::host::HostState;
 use super::{Outcome, Reader, absent, readings, signals};
 
 const STAT_BYTES_MAX: usize = 4096;
+
+/// What one recorder has read of the process is good for the others for so long. The kernel sums the processor time over
+/// all threads, and with many servers there are many threads as well as many readers.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// The process's own figures.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    ticks: f64,
+    resident_kib: Option<u64>,
+}
+
+static FIGURES: Mutex<Option<(Instant, Figures)>> = Mutex::new(None);
 
 /// The cadence of this source, as the table has it.
 const CADENCE_MS: Millis = 1000;
@@ -22,15 +39,9 @@ pub(crate) static OWN: Reader<HostState> = Reader {
 
 /// What the recorder itself costs, so that nobody has to take its word.
 fn own(state: &mut HostState) -> Outcome {
-    let bytes = kernel::read::whole(&state.proc.file("self/stat"), STAT_BYTES_MAX)
-        .map_err(|error| absent("own", &error))?;
-    let stat = task_stat::parse(&bytes)
-        .ok_or_else(|| Absent::new("own", Reason::Failed, "/proc/self/stat cannot be read"))?;
-    let status = task_status::read(&state.proc.file("self/status"))
-        .map_err(|error| absent("own", &error))?;
-    let ticks = (stat.utime_ticks + stat.stime_ticks) as f64;
+    let figures = figures(&state.proc)?;
     let mut out = vec![
-        Reading::counter("recorder.cpu_ticks", Unit::Ticks, ticks),
+        Reading::counter("recorder.cpu_ticks", Unit::Ticks, figures.ticks),
         Reading::gauge(
             "recorder.heap_bytes",
             Unit::Bytes,
@@ -54,9 +65,30 @@ fn own(state: &mut HostState) -> Outcome {
         ));
     }
     out.extend(
-        status
-            .vm_rss_kib
+        figures
+            .resident_kib
             .map(|kib| Reading::gauge("recorder.resident_bytes", Unit::Bytes, (kib * 1024) as f64)),
     );
     Ok(readings(out))
+}
+
+fn figures(proc: &ProcRoot) -> Result<Figures, Absent> {
+    let mut last = FIGURES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((at, figures)) = *last
+        && at.elapsed() < FRESH
+    {
+        return Ok(figures);
+    }
+    let bytes = kernel::read::whole(&proc.file("self/stat"), STAT_BYTES_MAX)
+        .map_err(|error| absent("own", &error))?;
+    let stat = task_stat::parse(&bytes)
+        .ok_or_else(|| Absent::new("own", Reason::Failed, "/proc/self/stat cannot be read"))?;
+    let status =
+        task_status::read(&proc.file("self/status")).map_err(|error| absent("own", &error))?;
+    let figures = Figures {
+        ticks: (stat.utime_ticks + stat.stime_ticks) as f64,
+        resident_kib: status.vm_rss_kib,
+    };
+    *last = Some((Instant::now(), figures));
+    Ok(figures)
 }

@@ -15,10 +15,72 @@ const MORE_RESULTS: u16 = 8;
 pub(crate) struct Answer {
     /// The names of the columns.
     pub(crate) columns: Vec<String>,
-    /// The rows that are kept; NULL is an empty text.
-    pub(crate) rows: Vec<Vec<String>>,
+    /// The rows that are kept.
+    pub(crate) rows: Rows,
     /// Rows that were read and left out.
     pub(crate) left_out: usize,
+}
+
+/// Rows as text in one piece: a status of five hundred variables comes each second from each server, and a thousand small
+/// pieces cost more than reading it. NULL is an empty text.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    text: String,
+    /// Where each value ends in the text, one row behind the other.
+    ends: Vec<u32>,
+    count: usize,
+}
+
+impl Rows {
+    /// Rows of values that were read elsewhere.
+    pub(crate) fn of(values: &[String]) -> Self {
+        let mut rows = Self::default();
+        for value in values {
+            rows.add(value);
+        }
+        rows.count = 1;
+        rows
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Values, of all rows.
+    pub(crate) fn values(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A value by its place among all.
+    pub(crate) fn value(&self, place: usize) -> &str {
+        let end = self.ends.get(place).map_or(0, |end| *end as usize);
+        let before = place.checked_sub(1).and_then(|place| self.ends.get(place));
+        let begin = before.map_or(0, |begin| *begin as usize);
+        self.text.get(begin..end).unwrap_or_default()
+    }
+
+    fn add(&mut self, value: &str) {
+        self.text.push_str(value);
+        // What is kept is far below 4 GiB.
+        self.ends
+            .push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+
+    /// Adds a row from its packet; `None` when it has not so many values, or something behind them.
+    fn push(&mut self, packet: &[u8], columns: usize) -> Option<()> {
+        let mut fields = Fields(packet);
+        for _ in 0..columns {
+            let value = fields.value()?.unwrap_or_default();
+            self.add(&String::from_utf8_lossy(value));
+        }
+        self.count += 1;
+        fields.0.is_empty().then_some(())
+    }
 }
 
 /// Reads the answer to a statement; at most `rows_max` rows are kept. Also tells whether the connection can be used for
@@ -104,7 +166,6 @@ impl Reading<'_> {
         rows_max: usize,
         deadline: &Deadline,
     ) -> Result<(), ClientError> {
-        let mut kept_bytes = 0_usize;
         loop {
             self.next(deadline)?;
             if is_end(&self.packet) {
@@ -119,18 +180,14 @@ impl Reading<'_> {
                 answer.left_out += 1;
                 continue;
             }
-            let row = row(&self.packet, answer.columns.len())
+            answer
+                .rows
+                .push(&self.packet, answer.columns.len())
                 .ok_or_else(|| ClientError::garbled("a row does not fit its columns"))?;
-            kept_bytes += size_of::<Vec<String>>();
-            kept_bytes += row
-                .iter()
-                .map(|value| size_of::<String>() + value.capacity())
-                .sum::<usize>();
-            if kept_bytes > KEPT_BYTES_MAX {
+            if answer.rows.bytes() > KEPT_BYTES_MAX {
                 let text = format!("rows of more than {} MiB", KEPT_BYTES_MAX >> 20);
                 return Err(ClientError::TooMuch(text.into()));
             }
-            answer.rows.push(row);
         }
     }
 }
@@ -164,14 +221,4 @@ fn name(packet: &[u8]) -> Option<&[u8]> {
         fields.string()?;
     }
     fields.string()
-}
-
-fn row(packet: &[u8], columns: usize) -> Option<Vec<String>> {
-    let mut fields = Fields(packet);
-    let mut row = Vec::with_capacity(columns);
-    for _ in 0..columns {
-        let value = fields.value()?.unwrap_or_default();
-        row.push(String::from_utf8_lossy(value).into_owned());
-    }
-    fields.0.is_empty().then_some(row)
 }

@@ -32,7 +32,7 @@ mod public_key;
 mod scramble;
 mod stream;
 
-pub(crate) use answer::Answer;
+pub(crate) use answer::{Answer, Rows};
 pub(crate) use deadline::Deadline;
 pub(crate) use error::ClientError;
 
