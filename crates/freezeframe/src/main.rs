@@ -29,6 +29,7 @@ mod profile;
 mod queries;
 mod record;
 mod refused;
+mod room;
 mod self_test;
 mod shell;
 mod sources;

@@ -17,7 +17,7 @@ use serde_json::json;
 use crate::args::Check;
 use crate::config::Config;
 use crate::refused::Who;
-use crate::{symbols, targets, targets_file};
+use crate::{room, symbols, targets, targets_file};
 
 use self::reached::Unreached;
 
@@ -46,7 +46,9 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
-    for target in meant(args, &config)? {
+    let targets = meant(args, &config)?;
+    let too_small = room::too_small(targets.len());
+    for target in targets {
         let (label, name, who) = (target.label.clone(), target.name(), Who::of(&target));
         let pid = target.process.as_ref().map(|process| process.pid);
         let mut looked = look_at(target.clone(), &recording, PATIENCE, args.look)?;
@@ -73,6 +75,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
             }
             answer["rights"] = rights::as_json(&access());
             answer["stalls"] = stalls::as_json(&recording, &checked);
+            answer["too_small"] = json!(too_small);
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
@@ -95,6 +98,9 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
         output::print_json(&answers)?;
     }
     for line in &failed {
+        output::note(line);
+    }
+    for line in &too_small {
         output::note(line);
     }
     // Absent evidence is no error: a recording without it is worth having. A server that does not let us in is.

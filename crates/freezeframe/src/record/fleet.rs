@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::control::{AllRecorded, Recorded};
 use crate::listen::Board;
 use crate::refused::Who;
+use crate::room;
 use crate::target_config::TargetConfig;
 use crate::targets_file;
 
@@ -215,6 +216,7 @@ impl Fleet {
         signal_hook::flag::register(SIGHUP, hangup.clone()).context("signals cannot be handled")?;
         let (config, mut wanted) = from.read(config)?;
         let mut base = config.clone();
+        tell_room(wanted.len());
         self.apply(&wanted, &base);
         let look_after = move || {
             while !self.stop.load(Ordering::Relaxed) {
@@ -222,6 +224,9 @@ impl Fleet {
                 if hangup.swap(false, Ordering::Relaxed) {
                     match from.read(&config) {
                         Ok((config, targets)) => {
+                            if targets.len() > wanted.len() {
+                                tell_room(targets.len());
+                            }
                             (base, wanted) = (config, targets);
                             self.give_up_failed();
                         }
@@ -296,6 +301,13 @@ impl Fleet {
                 let _ = running.thread.join();
             }
         }
+    }
+}
+
+/// What is too small for so many servers is told before it ends them.
+fn tell_room(targets: usize) {
+    for line in room::too_small(targets) {
+        output::note(&line);
     }
 }
 

@@ -1,0 +1,188 @@
+//! Whether the limits that hold for this process are enough for so many servers: what the control group allows of memory
+//! and threads, and how many files may be open. One that is too small ends the recorder, or a part of it, in the night.
+
+use std::path::{Path, PathBuf};
+
+use kernel::procfs::cgroup::{self, Limit};
+use kernel::roots::ProcRoot;
+use rustix::process::{Resource, getrlimit};
+
+/// What the first server takes, with its incident and its page, MiB: as measured, with room.
+const FIRST_MIB: u64 = 96;
+
+/// What each further one may take, MiB: the target of `freezeframe-lab bench --part targets`.
+const FURTHER_MIB: u64 = 5;
+
+/// Threads of the process, and of each server: a server of this host has more, the others fewer.
+const OWN_THREADS: u64 = 20;
+const THREADS_EACH: u64 = 8;
+
+/// Threads that come for a moment: an incident is written, a name looked up.
+const SPARE_EACH: u64 = 1;
+
+/// Files of the process, and of each server: its connections, its history with journal and lock.
+const OWN_FILES: u64 = 64;
+const FILES_EACH: u64 = 12;
+
+/// Levels of control groups that are looked at.
+const LEVELS_MAX: usize = 32;
+
+/// What is needed, or allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Room {
+    memory_mib: Option<u64>,
+    threads: Option<u64>,
+    files: Option<u64>,
+}
+
+/// What is too small for so many servers, a line each; empty when all is well, or nothing is limited.
+pub(crate) fn too_small(targets: usize) -> Vec<String> {
+    lines(targets, allowed(&ProcRoot::default()))
+}
+
+fn needed(targets: usize) -> (u64, u64, u64) {
+    let targets = targets as u64;
+    let further = targets.saturating_sub(1);
+    (
+        FIRST_MIB + FURTHER_MIB * further,
+        OWN_THREADS + (THREADS_EACH + SPARE_EACH) * targets,
+        OWN_FILES + FILES_EACH * targets,
+    )
+}
+
+fn lines(targets: usize, allowed: Room) -> Vec<String> {
+    let (memory, threads, files) = needed(targets);
+    let servers = match targets {
+        1 => "1 server needs".to_owned(),
+        count => format!("{count} servers need"),
+    };
+    let line = |what: &str, allowed: Option<u64>, needed: u64, unit: &str, cure: &str| {
+        let allowed = allowed.filter(|allowed| *allowed < needed)?;
+        Some(format!(
+            "{what}: {allowed}{unit} allowed, {servers} about {needed}{unit} ({cure})"
+        ))
+    };
+    let drop_in = |key: &str, value: &str| {
+        format!(
+            "{key}={value} by `systemctl edit freezeframe`, or the container's limit; docs/install.md"
+        )
+    };
+    [
+        line(
+            "memory of the control group",
+            allowed.memory_mib,
+            memory,
+            " MiB",
+            &drop_in("MemoryMax", &format!("{memory}M")),
+        ),
+        line(
+            "threads of the control group",
+            allowed.threads,
+            threads,
+            "",
+            &drop_in("TasksMax", &threads.to_string()),
+        ),
+        line(
+            "open files",
+            allowed.files,
+            files,
+            "",
+            &format!("LimitNOFILE={files} of the unit, or ulimit -n"),
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn allowed(proc: &ProcRoot) -> Room {
+    let files = getrlimit(Resource::Nofile).current;
+    let mut room = Room {
+        files,
+        ..Room::default()
+    };
+    let groups = cgroup::read(&proc.file("self/cgroup")).unwrap_or_default();
+    let mounts = cgroup::read_mountinfo(&proc.file("self/mountinfo")).unwrap_or_default();
+    if let Some(directory) = cgroup::v2_directory(&groups, &mounts) {
+        let top = cgroup::v2_mount_point(&mounts).unwrap_or_default();
+        for level in levels(directory, &top) {
+            room.limit_by(&level, "memory.max", "pids.max");
+            room.limit_by(&level, "memory.high", "pids.max");
+        }
+    }
+    for (controller, memory) in [("memory", "memory.limit_in_bytes"), ("pids", "")] {
+        if let Some(directory) = cgroup::v1_directory(&groups, &mounts, controller) {
+            room.limit_by(&directory, memory, "pids.max");
+        }
+    }
+    room
+}
+
+/// A group and those above it: each holds for all below.
+fn levels(directory: PathBuf, top: &Path) -> impl Iterator<Item = PathBuf> {
+    let above = std::iter::successors(Some(directory), |level| Some(level.parent()?.to_owned()));
+    let inside = above.take_while(move |level| level.starts_with(top));
+    inside.take(LEVELS_MAX)
+}
+
+impl Room {
+    fn limit_by(&mut self, group: &Path, memory: &str, pids: &str) {
+        let limit = |name: &str| {
+            let bytes = (!name.is_empty()).then(|| cgroup::read_file(group, name).ok())??;
+            match cgroup::parse_limit(&bytes)? {
+                Limit::At(limit) => Some(limit),
+                Limit::Unlimited => None,
+            }
+        };
+        let less = |known: Option<u64>, limit: Option<u64>| match (known, limit) {
+            (Some(known), Some(limit)) => Some(known.min(limit)),
+            (known, limit) => known.or(limit),
+        };
+        self.memory_mib = less(self.memory_mib, limit(memory).map(|bytes| bytes >> 20));
+        self.threads = less(self.threads, limit(pids));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(memory_mib: u64, threads: u64, files: u64) -> Room {
+        Room {
+            memory_mib: Some(memory_mib),
+            threads: Some(threads),
+            files: Some(files),
+        }
+    }
+
+    #[test]
+    fn what_is_too_small_is_told_with_what_it_should_be() {
+        assert!(lines(200, Room::default()).is_empty());
+        // As the unit has it.
+        assert!(lines(30, room(256, 2048, 65_536)).is_empty());
+        let told = lines(200, room(256, 512, 1024));
+        assert_eq!(told.len(), 3, "{told:#?}");
+        assert!(told[0].contains("256 MiB allowed, 200 servers need about 1091 MiB"));
+        assert!(told[0].contains("MemoryMax=1091M"), "{}", told[0]);
+        assert!(told[1].contains("TasksMax=1820"), "{}", told[1]);
+        assert!(told[2].contains("LimitNOFILE=2464"), "{}", told[2]);
+        assert_eq!(lines(1, room(64, 512, 1024)).len(), 1);
+    }
+
+    #[test]
+    fn the_least_of_all_levels_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a.slice/b.service");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::write(inner.join("memory.max"), "max\n").unwrap();
+        std::fs::write(inner.join("pids.max"), "512\n").unwrap();
+        let outer = dir.path().join("a.slice");
+        std::fs::write(outer.join("memory.max"), "268435456\n").unwrap();
+        std::fs::write(outer.join("pids.max"), "9000\n").unwrap();
+        let mut found = Room::default();
+        for level in levels(inner, dir.path()) {
+            found.limit_by(&level, "memory.max", "pids.max");
+        }
+        assert_eq!((found.memory_mib, found.threads), (Some(256), Some(512)));
+    }
+}
