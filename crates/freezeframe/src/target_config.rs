@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
+use recorder::MetricsFrom;
 use serde::Deserialize;
 use server::TlsMode;
 
@@ -30,6 +31,11 @@ pub(crate) struct TargetConfig {
     pub(crate) ssl_ca: Option<PathBuf>,
     pub(crate) ssl_cert: Option<PathBuf>,
     pub(crate) ssl_key: Option<PathBuf>,
+    /// It runs on another host although its address is of this one: the way leads through a tunnel or a proxy.
+    pub(crate) remote: bool,
+    /// What its operator says of its host: `file:PATH` or `command:PROGRAM`.
+    #[serde(deserialize_with = "metrics")]
+    pub(crate) metrics: Option<MetricsFrom>,
     /// What a person says of it, for metrics and events.
     pub(crate) labels: BTreeMap<String, String>,
 }
@@ -95,6 +101,12 @@ pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result
         }
     }
     Ok(())
+}
+
+/// A way to the numbers of a managed host.
+fn metrics<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<MetricsFrom>, D::Error> {
+    let text = String::deserialize(text)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// A mode of TLS by its name.

@@ -53,6 +53,17 @@ impl TargetConfig {
         };
         target.label = self.name.clone();
         target.is_named = true;
+        target.metrics = self.metrics.clone();
+        if self.remote {
+            // What listens here is the end of a tunnel, and this host tells nothing of the server.
+            target.process = None;
+            target.other_host.get_or_insert_with(|| self.name.clone());
+        }
+        ensure!(
+            target.metrics.is_none() || target.other_host.is_some(),
+            "'{}' has metrics of an operator, and runs on this host (remote = true, if its address is a tunnel's)",
+            self.name
+        );
         Ok(target)
     }
 }
@@ -172,6 +183,13 @@ mod tests {
         assert_eq!(shop.login.tls.options().mode, Some(TlsMode::Required));
         let here = targets[1].find(&config).unwrap();
         assert_eq!((here.login.user.as_str(), here.other_host), ("other", None));
+        let text = "[[targets]]\nname = 'cloud-1'\nport = 3399\nremote = true\n";
+        let behind = read_text(text).unwrap()[0].find(&config).unwrap();
+        assert_eq!(behind.other_host.as_deref(), Some("cloud-1"));
+        assert_eq!(
+            behind.addresses,
+            [server::Address::Tcp("127.0.0.1".to_owned(), 3399)]
+        );
         assert_eq!(here.login.tls.options().mode, Some(TlsMode::Disabled));
     }
 }

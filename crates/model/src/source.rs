@@ -45,22 +45,40 @@ impl SourceSpec {
 
     /// It reads this host, which tells nothing of a server that runs on another one.
     pub fn is_of_host(&self) -> bool {
-        // What is of the recorder itself: its own CPU, memory and clock.
-        !self.asks_server() && self.name != "own"
+        // What is of the recorder itself: its own CPU, memory and clock. And what another one says of that host.
+        !self.asks_server() && self.name != "own" && self.name != METRICS
     }
 
     /// It is read of a server on this host, or `elsewhere` on another one.
     pub fn is_read(&self, elsewhere: bool) -> bool {
         match elsewhere {
             true => !self.is_of_host(),
-            // Here the log itself is read.
-            false => self.name != ERROR_LOG_TABLE,
+            // Here the log itself is read, and the host.
+            false => self.name != ERROR_LOG_TABLE && self.name != METRICS,
         }
     }
 
     /// It is missed there: not read, and nothing else is in its place.
     pub fn is_missed(&self, elsewhere: bool) -> bool {
         elsewhere && self.is_of_host() && self.name != "error-log"
+    }
+
+    /// It is read where its target names a way to it, and else no absence is told of it.
+    pub fn is_named_by_target(&self) -> bool {
+        self.name == METRICS
+    }
+
+    /// What it brings is of these sources as well, in coarser steps: they are not missed where it is read.
+    pub fn stands_for(&self) -> &'static [&'static str] {
+        match self.is_named_by_target() {
+            true => &["stat", "meminfo", "disk", "filesystem"],
+            false => &[],
+        }
+    }
+
+    const fn slow(mut self) -> Self {
+        self.deadline_ms = 30_000;
+        self
     }
 
     const fn absent_as(mut self, names: &'static [&'static str]) -> Self {
@@ -175,6 +193,7 @@ const REPLICATION: &str = "a login with REPLICATION CLIENT (MariaDB: SLAVE MONIT
 const PERFORMANCE_SCHEMA: &str = "a login with SELECT on performance_schema";
 
 const ERROR_LOG_TABLE: &str = "error-log-table";
+const METRICS: &str = "metrics";
 const STATUS: &str = "SHOW ENGINE INNODB STATUS, needs a login with PROCESS";
 const DIGESTS: &str = "performance_schema's digests of statements, where it is on";
 
@@ -251,6 +270,7 @@ pub static SOURCES: &[SourceSpec] = &[
         area("performance_schema", Deep, "which statements ran", DIGESTS).in_captures("statements"),
     ]).absent_as(&["statement digests"]),
     source(ERROR_LOG_TABLE, "performance_schema.error_log, of a server on another host: new lines of its error log, without literals", 5000, Statement, PERFORMANCE_SCHEMA, &[]),
+    source(METRICS, "a file or command that a target on another host names: what its operator says of that host", 1000, Small, "`metrics` of the target", &[]).slow(),
     source("replica", "SHOW REPLICA STATUS: how far behind; once a minute where the server is no replica", 2000, Statement, REPLICATION, &[
         area("replica", Deep, "the state of replication", "SHOW REPLICA STATUS, needs a login with REPLICATION CLIENT (MariaDB: SLAVE MONITOR)"),
     ]),

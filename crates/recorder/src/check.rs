@@ -88,15 +88,14 @@ pub fn look_at(
     let (patient_until, look_until) = (begin + patience, begin + time);
     let mut first: Vec<Option<Sample>> = vec![None; SOURCES.len()];
     let mut looked = Looked::default();
-    let elsewhere = shared.is_elsewhere();
     for (row, slot) in SOURCES.iter().zip(&mut first) {
-        if row.is_missed(elsewhere) {
+        if shared.misses(row) {
             let sample = missed(row.name, 0);
             looked.add(&sample);
             *slot = Some(sample);
         }
     }
-    let wanted = |row: &model::SourceSpec| row.is_read(elsewhere);
+    let wanted = |row: &model::SourceSpec| shared.reads(row);
     loop {
         let mut rows = SOURCES.iter().zip(&first);
         let until = if rows.any(|(row, slot)| wanted(row) && slot.is_none()) {

@@ -57,6 +57,7 @@ pub fn discover_targets(
         process,
         other_host: None,
         is_named: false,
+        metrics: None,
     };
     if let (Some(host), None, None) = (&wanted.other_host, &wanted.pid, &wanted.socket) {
         let port = wanted.port.or(match option_file_address {
@@ -114,6 +115,7 @@ fn elsewhere(host: &str, port: u16, login: &Login) -> Target {
         process: None,
         other_host: Some(host.to_owned()),
         is_named: false,
+        metrics: None,
     }
 }
 
@@ -230,6 +232,7 @@ mod tests {
             process: Some(process),
             other_host: None,
             is_named: false,
+            metrics: None,
         }
     }
 

@@ -395,7 +395,8 @@ impl Recorder {
             return;
         }
         self.elsewhere_due = now + ELSEWHERE_EVERY_MS;
-        for row in model::SOURCES.iter().filter(|row| row.is_missed(true)) {
+        let shared = self.shared.clone();
+        for row in model::SOURCES.iter().filter(|row| shared.misses(row)) {
             self.note(missed(row.name, now));
         }
     }

@@ -3,11 +3,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
-use model::{Absent, Reason};
+use model::{Absent, Reason, SOURCES, SourceSpec};
 use server::{Address, Login, OwnStatements};
 
 use crate::host::host_name;
 use crate::meant;
+use crate::metrics::MetricsFrom;
 
 /// A server to record: how it is named, found again, and reached.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct Target {
     pub other_host: Option<String>,
     /// Its label is a name that a person gave it: told as it is.
     pub is_named: bool,
+    /// What its operator says of its host, where that is not this one.
+    pub metrics: Option<MetricsFrom>,
 }
 
 impl Target {
@@ -277,6 +280,26 @@ impl Shared {
         self.target.other_host.is_some()
     }
 
+    /// What the server's operator says of its host.
+    pub(crate) fn metrics(&self) -> Option<&MetricsFrom> {
+        self.target.metrics.as_ref().filter(|_| self.is_elsewhere())
+    }
+
+    /// Whether a source is read of this server.
+    pub(crate) fn reads(&self, row: &SourceSpec) -> bool {
+        let is_named = !row.is_named_by_target() || self.metrics().is_some();
+        row.is_read(self.is_elsewhere()) && is_named
+    }
+
+    /// Whether a source is missed: not read of this server, and no other one brings the same.
+    pub(crate) fn misses(&self, row: &SourceSpec) -> bool {
+        let brings = |other: &SourceSpec| other.stands_for().contains(&row.name);
+        row.is_missed(self.is_elsewhere())
+            && !SOURCES
+                .iter()
+                .any(|other| brings(other) && self.reads(other))
+    }
+
     /// The host that the server runs on.
     pub(crate) fn host(&self) -> String {
         self.target.other_host.clone().unwrap_or_else(host_name)
@@ -436,6 +459,7 @@ mod tests {
             process: Some(process),
             other_host: None,
             is_named: false,
+            metrics: None,
         }
     }
 

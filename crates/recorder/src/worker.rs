@@ -50,7 +50,7 @@ fn rows<'a, S: State>(
     let rows = SOURCES.iter().enumerate();
     rows.filter_map(move |(index, row)| {
         let reader = readers.iter().find(|reader| reader.source == row.name)?;
-        let is_read = row.is_read(context.shared.is_elsewhere());
+        let is_read = context.shared.reads(row);
         is_read.then_some((index, row, reader.read))
     })
 }
