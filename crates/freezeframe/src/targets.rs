@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
-use recorder::{Target, Wanted, discover_targets};
+use recorder::{Target, TargetError, Wanted, discover_targets};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use server::{Address, LoginOptions, TlsOptions, find_login, is_this_host};
+use server::{Address, Login, LoginOptions, TlsOptions, find_login, is_this_host};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -42,6 +42,27 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         }
     }
     Ok(targets)
+}
+
+/// Who we are to the servers, where none is named and all that run here are meant.
+pub(crate) fn all_here(args: &ServerArgs, config: &Config) -> Result<Option<Login>> {
+    let file = &config.server;
+    let is_named =
+        args.names_one() || file.socket.is_some() || file.port.is_some() || file.host.is_some();
+    if is_named {
+        return Ok(None);
+    }
+    let found = find_login(&login_options(args, config))?;
+    let is_elsewhere = found.host.is_some_and(|host| !is_this_host(&host));
+    Ok((!is_elsewhere).then_some(found.login))
+}
+
+/// As [`find`], for who waits for servers that begin later: there may be none.
+pub(crate) fn find_any(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
+    match find(args, config) {
+        Err(error) if matches!(error.downcast_ref(), Some(TargetError::NoServer)) => Ok(Vec::new()),
+        other => other,
+    }
 }
 
 /// Who we are to a server: what the command line says, then the configuration, then the system.

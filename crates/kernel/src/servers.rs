@@ -95,6 +95,18 @@ pub struct Discovery {
 /// Finds every server. Fails only when the processes cannot be listed; a procfs mounted with `hidepid` hides those of
 /// other users without a word (proc(5)).
 pub fn discover(proc: &ProcRoot) -> Result<Discovery, ReadError> {
+    let (pids, over_limit) = processes(proc)?;
+    Ok(Discovery {
+        servers: pids
+            .into_iter()
+            .filter_map(|pid| server(proc, pid))
+            .collect(),
+        over_limit,
+    })
+}
+
+/// The ids of all processes that are seen, rising, and how many were left out. [`server`] asks of each.
+pub fn processes(proc: &ProcRoot) -> Result<(Vec<u32>, usize), ReadError> {
     let mut pids = Vec::new();
     let mut over_limit = 0;
     for entry in fs::read_dir(proc.path()).map_err(|e| io_error(proc.path(), e))? {
@@ -113,13 +125,7 @@ pub fn discover(proc: &ProcRoot) -> Result<Discovery, ReadError> {
         }
     }
     pids.sort_unstable();
-    Ok(Discovery {
-        servers: pids
-            .into_iter()
-            .filter_map(|pid| server(proc, pid))
-            .collect(),
-        over_limit,
-    })
+    Ok((pids, over_limit))
 }
 
 /// The process `pid`, when it is a server.

@@ -7,6 +7,7 @@ use kernel::servers::{self, ServerProcess, path_from_here};
 use server::{Address, Login};
 use thiserror::Error;
 
+use crate::claims::Claims;
 use crate::meant;
 use crate::target::{Target, main_port};
 
@@ -58,6 +59,7 @@ pub fn discover_targets(
         other_host: None,
         is_named: false,
         metrics: None,
+        claims: Claims::default(),
     };
     if let (Some(host), None, None) = (&wanted.other_host, &wanted.pid, &wanted.socket) {
         let port = wanted.port.or(match option_file_address {
@@ -106,6 +108,34 @@ pub fn discover_targets(
     Ok(targets)
 }
 
+/// A server that began while others are recorded, under a label that none of them has.
+pub fn newcomer<'a>(
+    process: ServerProcess,
+    login: &Login,
+    labels: impl Iterator<Item = &'a str> + Clone,
+) -> Target {
+    let usual = label(Some(&process), &[]);
+    let is_free = |label: &str| !labels.clone().any(|other| other == label);
+    let label = match is_free(&usual) {
+        true => usual,
+        false => format!("{usual}-pid{}", process.pid),
+    };
+    Target {
+        label,
+        addresses: match labels.clone().next() {
+            // With several servers nobody knows whose the usual socket is.
+            Some(_) => Vec::new(),
+            None => guessed_addresses(&process, None),
+        },
+        login: login.clone(),
+        process: Some(process),
+        other_host: None,
+        is_named: false,
+        metrics: None,
+        claims: Claims::default(),
+    }
+}
+
 /// A server of which we know the way only.
 fn elsewhere(host: &str, port: u16, login: &Login) -> Target {
     Target {
@@ -116,6 +146,7 @@ fn elsewhere(host: &str, port: u16, login: &Login) -> Target {
         other_host: Some(host.to_owned()),
         is_named: false,
         metrics: None,
+        claims: Claims::default(),
     }
 }
 
@@ -233,6 +264,7 @@ mod tests {
             other_host: None,
             is_named: false,
             metrics: None,
+            claims: Claims::default(),
         }
     }
 

@@ -55,6 +55,7 @@
 mod asked;
 mod capture;
 mod check;
+mod claims;
 mod clock;
 mod config;
 mod context;
@@ -91,8 +92,9 @@ mod writer;
 pub use asked::{ASKED_MS, Asked, Promise};
 pub use capture::incident_id;
 pub use check::{Checked, Looked, look_at};
+pub use claims::Claims;
 pub use config::RecorderConfig;
-pub use discover::{TargetError, Wanted, discover_targets};
+pub use discover::{TargetError, Wanted, discover_targets, newcomer};
 pub use general_log::GeneralLogPermit;
 pub use guard::note_panic;
 pub use host::host_name;

@@ -6,6 +6,7 @@ use kernel::servers::{self, ServerProcess};
 use model::{Absent, Reason, SOURCES, SourceSpec};
 use server::{Address, Login, OwnStatements};
 
+use crate::claims::Claims;
 use crate::host::host_name;
 use crate::meant;
 use crate::metrics::MetricsFrom;
@@ -27,6 +28,8 @@ pub struct Target {
     pub is_named: bool,
     /// What its operator says of its host, where that is not this one.
     pub metrics: Option<MetricsFrom>,
+    /// Who else finds servers by itself: what another one records is none of ours.
+    pub claims: Claims,
 }
 
 impl Target {
@@ -123,6 +126,9 @@ pub(crate) enum OwnConnection {
 
 impl Shared {
     pub(crate) fn new(target: Target) -> Self {
+        if let Some(process) = &target.process {
+            target.claims.claim(&target.label, process);
+        }
         Self {
             process: Mutex::new(target.process.clone()),
             last: Mutex::new(target.process.clone()),
@@ -249,10 +255,12 @@ impl Shared {
         }
         let mut found = servers::discover(proc).map_or_else(|_| Vec::new(), |found| found.servers);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let Target { claims, label, .. } = &self.target;
         found.retain(|server| {
             let before = last.as_ref();
-            !meant::is_unseen(server)
-                || before.is_none_or(|before| meant::may_succeed(before, server))
+            let may_be = !meant::is_unseen(server)
+                || before.is_none_or(|before| meant::may_succeed(before, server));
+            may_be && !claims.is_others(label, server)
         });
         let successor = match (&self.target.process, &self.target.addresses[..]) {
             (Some(first), []) => found
@@ -260,6 +268,7 @@ impl Shared {
                 .find(|server| meant::is_successor(first, server)),
             (_, addresses) => meant::owner_of(found, addresses),
         };
+        let successor = successor.filter(|server| claims.claim(label, server));
         let there = successor.is_some();
         if there {
             last.clone_from(&successor);
@@ -460,6 +469,7 @@ mod tests {
             other_host: None,
             is_named: false,
             metrics: None,
+            claims: Claims::default(),
         }
     }
 

@@ -24,7 +24,7 @@ use crate::target_config::TargetConfig;
 use crate::targets_file;
 
 /// How soon the end, a signal, and a recorder that has ended are seen.
-const NAP: Duration = Duration::from_millis(200);
+pub(super) const NAP: Duration = Duration::from_millis(200);
 
 /// How long the end waits for who looks up a host's name.
 const LOOKING_MAX: Duration = Duration::from_millis(500);
@@ -55,10 +55,10 @@ impl TargetsFrom {
 
 /// What a recorder needs that comes or goes.
 #[derive(Clone)]
-struct Around {
+pub(super) struct Around {
     recording: RecorderConfig,
     notices: Sender<(String, Notice)>,
-    service: Option<Arc<Service>>,
+    pub(super) service: Option<Arc<Service>>,
     board: Arc<Board>,
     recorded: AllRecorded,
     servers: Servers,
@@ -66,20 +66,22 @@ struct Around {
 
 /// The recorders.
 pub(super) struct Fleet {
-    around: Around,
-    stop: Arc<AtomicBool>,
+    pub(super) around: Around,
+    pub(super) stop: Arc<AtomicBool>,
     next: usize,
-    running: Vec<Running>,
+    pub(super) running: Vec<Running>,
 }
 
-struct Running {
-    label: String,
-    number: usize,
-    stop: Arc<AtomicBool>,
+pub(super) struct Running {
+    pub(super) label: String,
+    pub(super) number: usize,
+    pub(super) stop: Arc<AtomicBool>,
     /// It records, and is waited for at the end.
     began: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    pub(super) thread: JoinHandle<()>,
     from: Option<TargetConfig>,
+    /// What was found on this host.
+    pub(super) found: Option<Target>,
 }
 
 impl Fleet {
@@ -119,9 +121,15 @@ impl Fleet {
 
     /// Records a server until the end.
     pub(super) fn record(&mut self, target: Target) -> Result<()> {
+        let stop = self.stop.clone();
+        self.record_until(target, stop)
+    }
+
+    /// Records a server until it is told to stop.
+    pub(super) fn record_until(&mut self, target: Target, stop: Arc<AtomicBool>) -> Result<()> {
         let number = self.number();
         let label = target.label.clone();
-        let stop = self.stop.clone();
+        let found = Some(target.clone());
         let recorder = self
             .around
             .begin(target, number, stop.clone(), Default::default())?;
@@ -135,6 +143,7 @@ impl Fleet {
             began: Arc::new(AtomicBool::new(true)),
             thread,
             from: None,
+            found,
         });
         Ok(())
     }
@@ -180,6 +189,7 @@ impl Fleet {
             began,
             thread,
             from: Some(wanted.clone()),
+            found: None,
         });
         Ok(())
     }
@@ -259,10 +269,7 @@ impl Fleet {
         for running in &self.running {
             let is_wanted = wanted.iter().any(|one| Some(one) == running.from.as_ref());
             if !is_wanted && !running.stop.swap(true, Ordering::Relaxed) {
-                // It ends alone: the service goes on.
-                if let Some(service) = &self.around.service {
-                    service.forget(running.number);
-                }
+                self.around.is_unwanted(running.number);
             }
         }
         // A history has one writer: the next recorder of a name begins when the last one is gone.
@@ -284,7 +291,7 @@ impl Fleet {
     }
 
     /// Waits for the recorders, which write what they have.
-    fn finish(self) {
+    pub(super) fn finish(self) {
         for running in &self.running {
             running.stop.store(true, Ordering::Relaxed);
         }
@@ -351,14 +358,21 @@ impl Around {
     }
 
     /// A target that cannot be recorded is one in trouble.
-    fn not_started(&self, name: &str, error: &anyhow::Error) {
+    pub(super) fn not_started(&self, name: &str, error: &anyhow::Error) {
         self.board.add(name, name, Arc::default());
         self.board.ended(name);
         let notice = Notice::NotStarted(error.to_string());
         let _ = self.notices.send((name.to_owned(), notice));
     }
 
-    fn forget(&self, label: &str) {
+    /// It ends alone: the service goes on.
+    pub(super) fn is_unwanted(&self, number: usize) {
+        if let Some(service) = &self.service {
+            service.forget(number);
+        }
+    }
+
+    pub(super) fn forget(&self, label: &str) {
         self.board.remove(label);
         self.recorded.remove(label);
         self.servers.remove(label);

@@ -3,6 +3,7 @@
 mod fleet;
 mod journal;
 mod lines;
+mod newcomers;
 mod service;
 mod teller;
 
@@ -70,9 +71,16 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         recording.history = None;
     }
     let from = targets_from(args, &config);
-    let targets = match from {
-        Some(_) => Vec::new(),
-        None => targets::find(&args.server, &config)?,
+    // Without a name all are meant that run here, those that begin later too.
+    let all = match from {
+        // Who only looks has no use for a recorder that waits.
+        None if args.with_parent.is_none() => targets::all_here(&args.server, &config)?,
+        _ => None,
+    };
+    let targets = match (&from, &all) {
+        (Some(_), _) => Vec::new(),
+        (None, Some(_)) => targets::find_any(&args.server, &config)?,
+        (None, None) => targets::find(&args.server, &config)?,
     };
     recording.general_log = general_log(args, &config, &leases_dir);
     revert_leftovers(leases_dir)?;
@@ -87,18 +95,25 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let retained = recording.retention;
     let mut fleet = Fleet::new(recording, stop.clone(), notices, service, board.clone());
     let (recorded, servers) = (fleet.recorded(), fleet.servers());
-    for target in targets {
-        fleet.record(target)?;
+    let mut found = Vec::new();
+    match &all {
+        Some(_) => found = targets,
+        None => {
+            for target in targets {
+                fleet.record(target)?;
+            }
+        }
     }
     // `systemctl reload` of a service without targets ends nothing.
     if from.is_none() && is_service {
         let unused = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGHUP, unused).context("signals cannot be handled")?;
     }
-    let several = from.is_some() || fleet.len() > 1;
-    let recorders = match from {
-        Some(from) => fleet.record_targets(from, &config)?,
-        None => fleet.wait_for_end()?,
+    let several = from.is_some() || fleet.len() > 1 || found.len() > 1;
+    let recorders = match (from, all) {
+        (Some(from), _) => fleet.record_targets(from, &config)?,
+        (None, Some(login)) => fleet.record_all(found, login)?,
+        (None, None) => fleet.wait_for_end()?,
     };
     let (deletions, kept) = channel();
     let retention = keep_within(&control_dir, retained, stop.clone(), deletions)?;

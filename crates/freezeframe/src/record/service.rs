@@ -83,6 +83,14 @@ impl Service {
         self.loops().recorders.remove(&recorder);
     }
 
+    /// There is no recorder yet, or none any more, and who waits for servers lives.
+    pub(super) fn waits(&self) {
+        let message = self.loops().while_none(Instant::now(), self.every);
+        if let Some(message) = message {
+            let _ = self.socket.send_to_addr(message.as_bytes(), &self.manager);
+        }
+    }
+
     fn loops(&self) -> MutexGuard<'_, Loops> {
         self.loops.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,6 +137,26 @@ impl Loops {
             self.is_ready = true;
             self.tell(now);
             return Some("READY=1\nSTATUS=Recording.\n");
+        }
+        let every = every?;
+        let is_due = self
+            .told_at
+            .is_none_or(|told| now.duration_since(told) >= every);
+        is_due.then(|| {
+            self.tell(now);
+            "WATCHDOG=1\n"
+        })
+    }
+
+    /// What is to be told by who waits for servers to begin, while there is none.
+    fn while_none(&mut self, now: Instant, every: Option<Duration>) -> Option<&'static str> {
+        if !self.recorders.is_empty() || self.stops {
+            return None;
+        }
+        if !self.is_ready {
+            self.is_ready = true;
+            self.tell(now);
+            return Some("READY=1\nSTATUS=No server runs here yet.\n");
         }
         let every = every?;
         let is_due = self
@@ -189,6 +217,22 @@ mod tests {
             loops.after(0, goes, begin + Duration::from_secs(99), every),
             None
         );
+    }
+
+    #[test]
+    fn who_waits_for_servers_is_ready_and_lives() {
+        let mut loops = loops(0);
+        let every = Some(Duration::from_secs(10));
+        let begin = Instant::now();
+        let after = |seconds| begin + Duration::from_secs(seconds);
+        let told = loops.while_none(begin, every).unwrap();
+        assert!(told.starts_with("READY=1\n"), "{told}");
+        assert_eq!(loops.while_none(after(5), every), None);
+        assert_eq!(loops.while_none(after(10), every), Some("WATCHDOG=1\n"));
+        loops.recorders.insert(7, Count::default());
+        assert_eq!(loops.while_none(after(99), every), None, "it tells itself");
+        let goes = Beating::Goes { samples: 1 };
+        assert_eq!(loops.after(7, goes, after(99), every), Some("WATCHDOG=1\n"));
     }
 
     #[test]

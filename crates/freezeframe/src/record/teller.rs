@@ -259,7 +259,8 @@ impl Teller {
 
     /// Lines on one notice. journald gets them as one entry; what it does not take is printed.
     pub(super) fn lines(&self, label: &str, texts: &[&str], entry: Option<&Entry>) -> Result<()> {
-        let shown = match self.several && !label.is_empty() {
+        let several = self.several || self.servers.lock().len() > 1;
+        let shown = match several && !label.is_empty() {
             true => format!("{label}: "),
             false => String::new(),
         };

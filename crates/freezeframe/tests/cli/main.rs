@@ -23,6 +23,7 @@ mod healthy;
 mod live_view;
 mod man;
 mod meaning;
+mod newcomers;
 mod on_demand;
 mod peer;
 mod pprof;
