@@ -120,7 +120,7 @@ impl Hook {
                     "hooks: format = \"pagerduty\" needs secret_file: its first line is the routing key"
                 )
             }
-            (Format::Slack | Format::Alertmanager, true) => {
+            (Format::Slack | Format::Alertmanager | Format::Otlp, true) => {
                 bail!("hooks: secret_file is for format = \"json\" (it signs) and \"pagerduty\"")
             }
             _ => {}

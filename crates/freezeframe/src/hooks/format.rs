@@ -1,4 +1,5 @@
-//! An event as a receiver wants it: our own JSON, a chat's message, PagerDuty's events, Alertmanager's alerts. Pure.
+//! An event as a receiver wants it: our own JSON, a chat's message, PagerDuty's events, Alertmanager's alerts,
+//! OpenTelemetry's log records. Pure.
 //!
 //! What a stall's events have in common is the incident: a receiver that knows alerts opens one for it and closes it, by a
 //! key that is the same for each event.
@@ -8,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::hmac;
 use super::on::On;
+use super::otlp;
+use super::words::{class, first_remedy, sentence, server, summary, text};
 
 /// Version of our own JSON.
 const OWN_FORMAT: &str = "freezeframe-event/1";
@@ -31,6 +34,8 @@ pub(crate) enum Format {
     Pagerduty,
     /// Alertmanager, API v2: `/api/v2/alerts`.
     Alertmanager,
+    /// Log records of OpenTelemetry: OTLP over HTTP, as JSON.
+    Otlp,
 }
 
 impl Format {
@@ -39,7 +44,7 @@ impl Format {
         match self {
             Self::Json => vec![On::Start, On::End, On::Verdict],
             Self::Slack => vec![On::Start, On::Verdict],
-            Self::Pagerduty | Self::Alertmanager => {
+            Self::Pagerduty | Self::Alertmanager | Self::Otlp => {
                 vec![On::Start, On::Preliminary, On::End, On::Verdict]
             }
         }
@@ -75,6 +80,7 @@ pub(super) fn message(
         Format::Slack => Some(plain(json!({"text": chat(body)}))),
         Format::Pagerduty => pagerduty(body, secret.unwrap_or_default()).map(plain),
         Format::Alertmanager => alertmanager(body, now_ms).map(plain),
+        Format::Otlp => Some(plain(otlp::logs(body, now_ms))),
     }
 }
 
@@ -95,23 +101,6 @@ fn signed(body: &Value, secret: Option<&str>, now_ms: i64) -> Message {
         body,
         headers: headers.unwrap_or_default(),
     }
-}
-
-fn text<'a>(body: &'a Value, key: &str) -> &'a str {
-    body[key].as_str().unwrap_or_default()
-}
-
-/// Host and label, as other hosts know the server.
-fn server(body: &Value) -> String {
-    format!("{}:{}", text(body, "host"), text(body, "server"))
-}
-
-fn sentence(body: &Value) -> &str {
-    text(&body["verdict"], "sentence")
-}
-
-fn first_remedy(body: &Value) -> Option<&str> {
-    body["verdict"]["findings"][0]["remedy"]["now"][0].as_str()
 }
 
 /// A stall was not over when its record ended.
@@ -211,21 +200,6 @@ fn closes(body: &Value) -> Option<bool> {
         _ if !lasts(body) => Some(true),
         _ => None,
     }
-}
-
-fn summary(body: &Value) -> String {
-    let server = server(body);
-    match (text(body, "event"), sentence(body)) {
-        ("start", _) => format!("{server} stalls: {}", text(body, "says")),
-        ("end", _) => format!("{server}: work flows again"),
-        (_, sentence) => format!("{server} stalls: {sentence}"),
-    }
-}
-
-/// The cause, where one is named, else the rule that noticed it.
-fn class(body: &Value) -> &str {
-    let cause = body["verdict"]["findings"][0]["cause"].as_str();
-    cause.unwrap_or_else(|| text(body, "rule"))
 }
 
 fn details(body: &Value) -> Value {

@@ -12,9 +12,11 @@ mod failure;
 mod format;
 mod hmac;
 mod on;
+mod otlp;
 mod post;
 mod program;
 mod queue;
+mod words;
 mod worker;
 
 use std::collections::BTreeMap;
