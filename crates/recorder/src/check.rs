@@ -13,6 +13,7 @@ use crate::config::RecorderConfig;
 use crate::context::Context;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
+use crate::quiet::Quiet;
 use crate::recorder::missed;
 use crate::sources;
 use crate::stacks::StackWatch;
@@ -71,6 +72,7 @@ pub fn look_at(
     queries.begin_burst(0);
     let clock = RecorderClock::start();
     let stacks = Arc::new(StackWatch::new());
+    let quiet = Arc::new(Quiet::default());
     let context = Context {
         clock: clock.clone(),
         shared: shared.clone(),
@@ -82,6 +84,7 @@ pub fn look_at(
         lost: Arc::new(AtomicU64::new(0)),
         stop: stop.clone(),
         wake: Arc::default(),
+        quiet: quiet.clone(),
     };
     sources::start(&context)?;
     let begin = Instant::now();
@@ -109,10 +112,12 @@ pub fn look_at(
         let Ok(sample) = samples.recv_timeout(left) else {
             break;
         };
-        looked.add(&sample);
-        let mut rows = SOURCES.iter().zip(&mut first);
-        if let Some((_, slot)) = rows.find(|(row, _)| row.name == sample.source) {
-            slot.get_or_insert(sample);
+        for sample in quiet.take().into_iter().chain([sample]) {
+            looked.add(&sample);
+            let mut rows = SOURCES.iter().zip(&mut first);
+            if let Some((_, slot)) = rows.find(|(row, _)| row.name == sample.source) {
+                slot.get_or_insert(sample);
+            }
         }
     }
     stop.store(true, Ordering::Relaxed);

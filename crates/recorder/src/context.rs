@@ -10,6 +10,7 @@ use server::{Deadlines, Waits};
 use crate::clock::RecorderClock;
 use crate::in_flight::InFlight;
 use crate::queries::QueryWatch;
+use crate::quiet::Quiet;
 use crate::stacks::StackWatch;
 use crate::target::Shared;
 use crate::wake::Wake;
@@ -27,6 +28,7 @@ pub(crate) struct Context {
     pub(crate) lost: Arc<AtomicU64>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) wake: Arc<Wake>,
+    pub(crate) quiet: Arc<Quiet>,
 }
 
 impl Context {

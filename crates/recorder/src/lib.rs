@@ -5,7 +5,7 @@
 //! from the table. It is in `model`, because diagnosis and reports know sources and not the recorder. Each row has a
 //! reader (`sources/`), which the build script finds; its state names its thread.
 //!
-//! **Eleven threads read** (`worker.rs`), grouped by what can block together:
+//! **Twelve threads read** (`worker.rs`), grouped by what can block together:
 //!
 //! 1. host files
 //! 2. files of the server's process
@@ -19,6 +19,11 @@
 //! 9. the samples of the processors
 //! 10. the logs
 //! 11. the packets on the server's port
+//! 12. what the operator of a server on another host says of that host
+//!
+//! Those that have nothing to read of a server are not started. A thread sleeps until its next source is due; a stall and
+//! the end of the recording wake all of them (`wake.rs`). A usual answer of the query probe waits for the recorder's next
+//! turn (`quiet.rs`).
 //!
 //! None waits for another. When a reading is not back at its deadline, the recorder's own thread notes that while it
 //! is missing (`in_flight.rs`). A probe that hangs is a signal (`probe.query_waiting_us`), so the detector sees it
@@ -74,6 +79,7 @@ mod notice;
 pub mod packets;
 mod pulse;
 mod queries;
+mod quiet;
 mod reader;
 mod recorder;
 mod recording;

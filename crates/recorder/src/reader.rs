@@ -1,6 +1,6 @@
 //! How a source is read, and on which thread.
 
-use model::{Absent, Millis, Taken};
+use model::{Absent, Millis, Sample, Taken};
 
 use crate::context::Context;
 
@@ -44,6 +44,11 @@ pub(crate) trait State: Send + 'static {
     const IS_SCATTERED: bool = false;
 
     fn new(context: &Context) -> Self;
+
+    /// Whether a sample is as usual, so that the recorder need not wake up for it.
+    fn can_wait(_sample: &Sample) -> bool {
+        false
+    }
 
     /// Before the sources are looked through.
     fn begin_turn(&mut self) {}

@@ -27,6 +27,7 @@ use crate::learnt::Learnt;
 use crate::notice::{Notice, Notices};
 use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
+use crate::quiet::Quiet;
 use crate::ring::Ring;
 use crate::signals::OWN;
 use crate::sources;
@@ -101,6 +102,7 @@ pub struct Recorder {
     told_missing: u64,
     stop: Arc<AtomicBool>,
     wake: Arc<Wake>,
+    quiet: Arc<Quiet>,
     /// Who wants an incident now.
     asked: Arc<Asked>,
     notices: Notices,
@@ -176,6 +178,7 @@ impl Recorder {
             None => None,
         };
         let wake = Arc::new(Wake::default());
+        let quiet = Arc::new(Quiet::default());
         let (sender, samples) = sync_channel(SAMPLES_MAX);
         let stacks = Arc::new(StackWatch::new());
         let queries = Arc::new(QueryWatch::default());
@@ -190,6 +193,7 @@ impl Recorder {
             lost: lost.clone(),
             stop: stop.clone(),
             wake: wake.clone(),
+            quiet: quiet.clone(),
         };
         sources::start(&context)?;
         notices.send(Notice::Started(server));
@@ -208,6 +212,7 @@ impl Recorder {
             told_missing: 0,
             stop,
             wake,
+            quiet,
             asked: Arc::default(),
             notices,
             label,
@@ -258,7 +263,10 @@ impl Recorder {
         while !self.stop.load(Ordering::Relaxed) {
             let wait = next_beat.saturating_sub(self.clock.now());
             match self.samples.recv_timeout(Duration::from_millis(wait)) {
-                Ok(sample) => self.take(sample),
+                Ok(sample) => {
+                    self.take_quiet();
+                    self.take(sample);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -270,6 +278,12 @@ impl Recorder {
         self.wake.ring();
         self.tell_watcher(Beating::Stops);
         self.finish();
+    }
+
+    fn take_quiet(&mut self) {
+        for sample in self.quiet.take() {
+            self.take(sample);
+        }
     }
 
     fn take(&mut self, sample: Sample) {
@@ -317,6 +331,7 @@ impl Recorder {
 
     /// Everything that is due by time and not by a sample.
     fn beat(&mut self) {
+        self.take_quiet();
         let now = self.clock.now();
         for request in self.asked.take() {
             let promise = self.capture_now(now, request.for_ms);
@@ -513,6 +528,7 @@ impl Recorder {
     }
 
     fn finish(mut self) {
+        self.take_quiet();
         let now = self.clock.now();
         if let Some((mut incident, raw)) = self.incident(now) {
             if incident.stall.end.is_none() {

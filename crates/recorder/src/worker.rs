@@ -86,7 +86,7 @@ fn run<S: State>(mut state: S, readers: &[&Reader<S>], context: &Context) {
             if context.stop.load(Ordering::Relaxed) {
                 return;
             }
-            send(context, row.name, took, outcome);
+            send::<S>(context, row.name, took, outcome);
         }
         let now = context.clock.now();
         next = state.wanted_at().map_or(next, |at| next.min(at));
@@ -125,7 +125,7 @@ fn read_guarded(source: &str, read: impl FnOnce() -> Outcome) -> Outcome {
     })
 }
 
-fn send(context: &Context, source: &'static str, took: Duration, outcome: Outcome) {
+fn send<S: State>(context: &Context, source: &'static str, took: Duration, outcome: Outcome) {
     if outcome
         .as_ref()
         .is_ok_and(|taken| *taken == model::Taken::default())
@@ -137,6 +137,13 @@ fn send(context: &Context, source: &'static str, took: Duration, outcome: Outcom
         at: context.clock.now(),
         took_us: took.as_micros() as u64,
         outcome,
+    };
+    let sample = match S::can_wait(&sample) {
+        true => match context.quiet.put(sample) {
+            None => return,
+            Some(sample) => sample,
+        },
+        false => sample,
     };
     match context.samples.try_send(sample) {
         Ok(()) | Err(TrySendError::Disconnected(_)) => {}

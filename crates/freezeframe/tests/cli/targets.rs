@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::Value;
+use testbed::{Answers, FakeServers};
 
 use crate::harness::{Recorder, files, run, server};
 
@@ -108,6 +109,49 @@ fn targets_come_and_go_and_none_waits_for_another() {
         "explain", "--at", "5s", "--for", "5s", "--server", "two", "--dir", state,
     ]);
     assert!(told.status.success(), "{told:?}");
+}
+
+/// Servers of one process, and those of them that hang.
+const MANY: usize = 12;
+const HUNG: usize = 4;
+
+#[test]
+fn those_that_hang_at_once_hold_up_no_others() {
+    let fakes = FakeServers::start(MANY, Answers::small(20)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("targets.toml");
+    let names: Vec<String> = (0..MANY).map(|number| format!("fake-{number}")).collect();
+    let targets = names.iter().zip(fakes.ports()).map(|(name, port)| {
+        format!("[[targets]]\nname = '{name}'\nport = {port}\nremote = true\n")
+    });
+    std::fs::write(&file, targets.collect::<String>()).unwrap();
+    let state = dir.path().join("state");
+    let recorder = Recorder::start_named("--targets", &file, &state, &[]);
+    let of = |event: &'static str, names: &'static [String]| -> Vec<(&'static str, &'static str)> {
+        names.iter().map(|name| (event, name.as_str())).collect()
+    };
+    let names: &'static [String] = names.leak();
+    all_of(&recorder, &of("version", names));
+
+    for index in 0..HUNG {
+        fakes.hang(index, true);
+    }
+    all_of(&recorder, &of("triggered", &names[..HUNG]));
+    let asked = || -> Vec<u64> { (0..MANY).map(|index| fakes.statements(index)).collect() };
+    let before = asked();
+    std::thread::sleep(Duration::from_secs(4));
+    let after = asked();
+    for index in 0..MANY {
+        let more = after[index] - before[index];
+        // Each is asked seven times a second; the one that hangs is asked once more at the most by each connection.
+        let is_fine = if index < HUNG { more <= 4 } else { more >= 8 };
+        assert!(is_fine, "{index}: {more} statements in 4 s");
+    }
+    for index in 0..HUNG {
+        fakes.hang(index, false);
+    }
+    all_of(&recorder, &of("ended", &names[..HUNG]));
+    recorder.stop();
 }
 
 #[test]

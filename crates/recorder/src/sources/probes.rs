@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{Absent, ProbeOutcome, Reading, Reason, Taken, Unit};
+use model::{Absent, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
 use server::{Address, ProbeResult, Session, Waits};
 
 use super::backoff::Backoff;
@@ -19,6 +19,9 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// An answer of a trivial statement that takes so long is late.
 const LATE: Duration = Duration::from_millis(500);
 
+/// One that takes less is as usual: nobody has to know of it at once.
+const USUAL: Duration = Duration::from_millis(50);
+
 /// The query probe's kept connection.
 pub(crate) struct QueryProbe {
     shared: Arc<Shared>,
@@ -31,6 +34,11 @@ pub(crate) struct QueryProbe {
 
 impl State for QueryProbe {
     const THREAD: &'static str = "ff-queryprobe";
+
+    fn can_wait(sample: &Sample) -> bool {
+        let is_answered = sample.value("probe.query_outcome") == Some(ProbeOutcome::Ok.code());
+        is_answered && sample.took_us < USUAL.as_micros() as u64
+    }
 
     fn new(context: &Context) -> Self {
         Self {
