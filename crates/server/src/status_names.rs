@@ -122,6 +122,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_is_the_number_of_its_name() {
+        let value = |name, value| status_reading(name, value).map(|reading| reading.value);
+        assert_eq!(
+            value("Binlog_snapshot_file", "mysqld-bin.000086"),
+            Some(86.0)
+        );
+        assert_eq!(value("Binlog_snapshot_file", ""), None);
+        assert_eq!(value("Some_other", "mysqld-bin.000086"), None);
+    }
+
+    #[test]
     fn a_known_name_is_read_as_a_new_one() {
         let status = [
             ("Questions", "5"),
@@ -129,6 +140,7 @@ mod tests {
             ("Ssl_cipher", "none"),
             ("Innodb_row_lock_time", "7"),
             ("Questions_odd", "inf"),
+            ("Binlog_snapshot_file", "binlog.000086"),
         ];
         let first = readings(status.into_iter());
         let again = readings(status.into_iter());
