@@ -25,6 +25,7 @@ pub(crate) static FORMAT: Format = Format {
         }),
     ],
     continues: |_, next| is_ps_row(next.text),
+    is_inventory: true,
     preference: 16,
     read,
     ..Format::NONE
