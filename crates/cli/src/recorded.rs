@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use store::{Summary, read_summary};
+use store::{IncidentSummary, read_summary};
 
 /// The history of the server with this label, or of the only one.
 pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
@@ -75,7 +75,7 @@ pub fn frames(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// What they are; those that cannot be read are left out.
-pub fn summaries(dir: &Path) -> Vec<(PathBuf, Summary)> {
+pub fn summaries(dir: &Path) -> Vec<(PathBuf, IncidentSummary)> {
     frames(dir)
         .unwrap_or_default()
         .into_iter()

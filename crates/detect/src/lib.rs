@@ -7,7 +7,7 @@
 //!
 //! **What the host does is no stall.** It counts when the server's clients are affected.
 //!
-//! **An incident on demand is no stall** (`recorder/src/asked.rs`): the detector does not know of it.
+//! **An incident on demand is no stall** (`recorder/src/capture_requests.rs`): the detector does not know of it.
 //!
 //! # Counting work
 //!

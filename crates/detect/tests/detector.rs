@@ -7,16 +7,16 @@
 )]
 
 use detect::{Announce, Config, Detector, Event, UserTrigger};
-use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
 
 fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
     Sample {
         source,
         at,
         took_us: 100,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }

@@ -11,7 +11,7 @@
 mod sim;
 
 use detect::{Config, Detector, Learnt, LearntClasses, Sessions};
-use model::{Absent, Fact, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, Fact, Reading, Reason, Sample, SourceData, Unit};
 use proptest::prelude::*;
 use sim::judge::episodes;
 use sim::mechanism::{ALL, Mechanism};
@@ -90,13 +90,13 @@ fn odd_sample() -> impl Strategy<Value = (i64, Sample)> {
             let outcome = if fails {
                 Err(Absent::new(source, Reason::Failed, "odd"))
             } else {
-                Ok(Taken {
+                Ok(SourceData {
                     readings: readings
                         .into_iter()
                         .map(|(name, value)| Reading::gauge(NAMES[name], Unit::Count, value))
                         .collect(),
                     facts: vec![Fact::new("variables.max_connections", max.to_string())],
-                    ..Taken::default()
+                    ..SourceData::default()
                 })
             };
             (

@@ -199,7 +199,7 @@ impl<'a> Evidence<'a> {
     /// one session that waits a moment is no sign of anything.
     pub(crate) fn in_statements(&self) -> Option<f64> {
         *self.in_statements.get_or_init(|| {
-            if is_imported(self.incident) || self.incident.stall.is_asked_only() {
+            if is_imported(self.incident) || self.incident.stall.is_request_only() {
                 return None;
             }
             let lists = self.processlists.iter();

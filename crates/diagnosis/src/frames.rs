@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use model::{Side, StackBook, StackId};
+use model::{FrameSide, StackId, StackTable};
 
 use crate::grouped::Grouped;
 use crate::names::{NamePattern, Names};
@@ -27,7 +27,7 @@ impl Matching {
 
 /// The frames of a record.
 pub(crate) struct Frames<'a> {
-    book: &'a StackBook,
+    book: &'a StackTable,
     names: OnceCell<Names<'a>>,
     /// By number of the frame the stacks in which it stands, in order.
     standing: OnceCell<Grouped<u32>>,
@@ -35,7 +35,7 @@ pub(crate) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(crate) fn new(book: &'a StackBook) -> Self {
+    pub(crate) fn new(book: &'a StackTable) -> Self {
         Self {
             book,
             names: OnceCell::new(),
@@ -92,7 +92,7 @@ impl<'a> Frames<'a> {
         &self,
         pattern: &NamePattern,
         under: Option<&NamePattern>,
-        side: Option<Side>,
+        side: Option<FrameSide>,
         only_self: bool,
     ) -> Innermost<'a> {
         Innermost {
@@ -106,7 +106,7 @@ impl<'a> Frames<'a> {
 }
 
 /// For each frame of a book the stacks in which it stands, in order; twice where it calls itself.
-fn standing(book: &StackBook) -> Grouped<u32> {
+fn standing(book: &StackTable) -> Grouped<u32> {
     let stacks = (0..).zip(book.stacks());
     let frames = stacks.flat_map(|(id, stack)| stack.frames.iter().map(move |frame| (frame, id)));
     Grouped::new(
@@ -117,7 +117,7 @@ fn standing(book: &StackBook) -> Grouped<u32> {
 
 /// See [`Frames::path`].
 pub(crate) struct Path<'a> {
-    book: &'a StackBook,
+    book: &'a StackTable,
     steps: Vec<Rc<Matching>>,
     direct: bool,
 }
@@ -155,10 +155,10 @@ impl Path<'_> {
 
 /// See [`Frames::innermost`].
 pub(crate) struct Innermost<'a> {
-    book: &'a StackBook,
+    book: &'a StackTable,
     functions: Rc<Matching>,
     callers: Option<Rc<Matching>>,
-    side: Option<Side>,
+    side: Option<FrameSide>,
     only_self: bool,
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{Depth, Mention, StackBook, StackId, TextKind};
+use model::{Mention, StackId, StackTable, TextKind, WaitCounting};
 
 use crate::evidence::Evidence;
 use crate::statement_time;
@@ -235,7 +235,7 @@ impl AllNamed {
 pub(crate) struct ActiveStacks<'b>(Meanings<'b>);
 
 impl<'b> ActiveStacks<'b> {
-    pub(crate) fn new(book: &'b StackBook) -> Self {
+    pub(crate) fn new(book: &'b StackTable) -> Self {
         Self(Meanings::new(book))
     }
 
@@ -250,13 +250,13 @@ impl<'b> ActiveStacks<'b> {
 
 /// What the functions of a record mean, each looked up once.
 struct Meanings<'b> {
-    book: &'b StackBook,
+    book: &'b StackTable,
     /// By number of the frame.
     of: Vec<Option<&'static Entry>>,
 }
 
 impl<'b> Meanings<'b> {
-    fn new(book: &'b StackBook) -> Self {
+    fn new(book: &'b StackTable) -> Self {
         let lexicon = Lexicon::get();
         let frames = book.frames().iter();
         let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
@@ -415,7 +415,8 @@ fn locks(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
     let tables = evidence.incident.stacks.locks.iter();
     let told = tables.filter(|table| {
-        matches!(table.depth, Depth::Told { .. }) && evidence.tells_of_stall(table.from, table.to)
+        matches!(table.depth, WaitCounting::Told { .. })
+            && evidence.tells_of_stall(table.from, table.to)
     });
     for row in told.flat_map(|table| &table.locks) {
         // `row lock on shop.orders`: the table is its user's.

@@ -44,7 +44,7 @@ pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
     if let Some(timed) = why {
         text.push_str(&format!(
             " ({}: {})",
-            timed.absent.reason.words(),
+            timed.absent.reason.to_text(),
             timed.absent.detail
         ));
     }

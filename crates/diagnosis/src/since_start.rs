@@ -1,7 +1,7 @@
 //! What a server does usually, by its own counters: how much there was of something since its start. Captures of other
 //! tools begin with the stall, and have nothing else of the time before.
 
-use model::{Incident, Kind};
+use model::{Incident, SignalKind};
 
 use crate::evaluate::number_of_fact;
 use expression::{Expression, Of};
@@ -32,7 +32,8 @@ fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Opt
             function, pattern, ..
         } if matches!(function.of, Of::Rate) && pattern.starts_with("status.") => {
             let series = incident.timeline.get(pattern)?;
-            let count = (series.kind == Kind::Counter).then(|| first(incident, pattern))??;
+            let count =
+                (series.kind == SignalKind::Counter).then(|| first(incident, pattern))??;
             Some(count / life_seconds)
         }
         Expression::Signal { .. } => None,

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 use diagnosis::{Catalogue, Look, RULES, Severity, audit};
 use model::{
-    Absent, Frame, ProcessList, Profile, ProfileCount, Reading, Reason, Session, Side, StackBook,
-    StackEnd, TimedAbsent, Unit,
+    Absent, FrameSide, ProcessList, Profile, ProfileCount, Reading, Reason, Session, StackEnd,
+    StackFrame, StackTable, TimedAbsent, Unit,
 };
 
 const MIB: f64 = (1_u64 << 20) as f64;
@@ -160,7 +160,7 @@ fn healthy() -> Vec<Change> {
 fn look(changes: &[Change]) -> Look {
     let mut look = Look::default();
     let mut list = ProcessList::default();
-    let (mut book, mut counts) = (StackBook::default(), Vec::new());
+    let (mut book, mut counts) = (StackTable::default(), Vec::new());
     let mut readings: Vec<Vec<Reading>> = vec![Vec::new(); SECONDS as usize + 1];
     let mut put = |name: &'static str, counter: bool, value: &dyn Fn(f64) -> f64| {
         for (second, row) in readings.iter_mut().enumerate() {
@@ -198,10 +198,10 @@ fn look(changes: &[Change]) -> Look {
             }
             Host(host, state) => list.longest.push(session("app", host, state, 3.0)),
             Function(name, count) => {
-                let frame = Frame {
+                let frame = StackFrame {
                     name: name.to_owned(),
                     image: "mysqld".to_owned(),
-                    side: Side::User,
+                    side: FrameSide::User,
                     nameless: None,
                 };
                 let stack = book.intern([frame], StackEnd::Complete);

@@ -11,9 +11,9 @@
 use diagnosis::Catalogue;
 use diagnosis::compare::{Answer, Comparison, Fate, Role, SignalChange, Stretch, Subject, compare};
 use model::{
-    Clock, Depth, Frame, Incident, LockCaller, LockRow, LockTable, Method, NamedBy, Profile,
-    ProfileCount, Reading, RunState, Server, Side, SnapshotNote, StackBook, StackEnd,
-    StackEvidence, StackId, Stall, ThreadRun, Timeline, Unit, Window,
+    Clock, FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, Profile, ProfileCount,
+    Reading, RunState, Server, SnapshotMeta, SnapshotMethod, StackEnd, StackEvidence, StackFrame,
+    StackId, StackTable, Stall, ThreadRun, Timeline, Unit, WaitCounting, Window,
 };
 
 const SECONDS: u64 = 180;
@@ -74,14 +74,14 @@ impl Noise {
     }
 }
 
-fn stack(book: &mut StackBook, names: &[&str]) -> StackId {
-    let frame = |name: &&str| Frame {
+fn stack(book: &mut StackTable, names: &[&str]) -> StackId {
+    let frame = |name: &&str| StackFrame {
         name: (*name).to_owned(),
         image: "mysqld".to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless: None,
     };
-    let frames: Vec<Frame> = names.iter().map(frame).collect();
+    let frames: Vec<StackFrame> = names.iter().map(frame).collect();
     book.intern(frames, StackEnd::Complete)
 }
 
@@ -89,7 +89,7 @@ fn stack(book: &mut StackBook, names: &[&str]) -> StackId {
 fn recorded(is_there: bool, seed: u64) -> Incident {
     let mut noise = Noise(seed);
     let mut timeline = Timeline::default();
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let crowd = stack(&mut book, &["futex_wait", "lock_slow", "helper", "do_work"]);
     // The same function by another way is not the sign.
     let others = stack(&mut book, &["futex_wait", "lock_slow", "do_rest"]);
@@ -110,9 +110,9 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
             let stack = if tid < in_crowd { crowd } else { others };
             evidence.runs.push(run(tid, at, stack));
         }
-        evidence.snapshots.push(SnapshotNote {
+        evidence.snapshots.push(SnapshotMeta {
             at,
-            method: Method::Bpf,
+            method: SnapshotMethod::Bpf,
             wall_us: 300,
             stopped_us: 0,
             threads: THREADS,
@@ -205,7 +205,7 @@ fn table(window: Window, waiters: f64) -> LockTable {
     LockTable {
         from: window.from,
         to: window.to,
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: 50,
             interval_ms: 100.0,
         },

@@ -12,7 +12,7 @@ use crate::common;
 use common::Story;
 use common::deep::{Asked, Lock};
 use diagnosis::{Catalogue, Level, Verdict, diagnose};
-use model::{QueryWay, RunState};
+use model::{QueryMethod, RunState};
 
 const HEAD: &str = r#"id = "x"
 title = "A cause"
@@ -284,8 +284,8 @@ times_baseline = 3
 baseline_optional = true
 says = "{value} were SHOW WARNINGS[, {baseline} before]""#;
 
-fn flood(way: QueryWay) -> Vec<Asked> {
-    let seconds_each = (way != QueryWay::StatementCounters).then_some(0.001);
+fn flood(way: QueryMethod) -> Vec<Asked> {
+    let seconds_each = (way != QueryMethod::StatementCounters).then_some(0.001);
     vec![
         Asked {
             way,
@@ -309,9 +309,9 @@ fn flood(way: QueryWay) -> Vec<Asked> {
 #[test]
 fn the_mix_of_statements_is_told_by_each_way() {
     for (way, source) in [
-        (QueryWay::PerformanceSchema, "performance_schema"),
-        (QueryWay::Packets, "packets"),
-        (QueryWay::StatementCounters, "status"),
+        (QueryMethod::PerformanceSchema, "performance_schema"),
+        (QueryMethod::Packets, "packets"),
+        (QueryMethod::StatementCounters, "status"),
     ] {
         let story = Story::healthy().asked(&flood(way));
         let verdict = verdict(&story, &format!("[[witness]]\nid = \"w\"\n{FLOOD}\n"));
@@ -320,7 +320,7 @@ fn the_mix_of_statements_is_told_by_each_way() {
         assert_eq!(witness.source, source);
         assert_eq!(says(&story.unchanged(), FLOOD), None);
     }
-    let story = Story::healthy().asked(&flood(QueryWay::Packets));
+    let story = Story::healthy().asked(&flood(QueryMethod::Packets));
     let time = FLOOD
         .replace("\"share\"", "\"time\"")
         .replace("0.3", "0.15");
@@ -349,8 +349,8 @@ fn the_mix_of_statements_is_told_by_each_way() {
 
 #[test]
 fn ways_are_independent_of_each_other() {
-    let mut asked = flood(QueryWay::Packets);
-    asked.extend(flood(QueryWay::PerformanceSchema));
+    let mut asked = flood(QueryMethod::Packets);
+    asked.extend(flood(QueryMethod::PerformanceSchema));
     let story = Story::healthy().asked(&asked);
     let sign = |id: &str, way: &str| {
         let sign = FLOOD.replace("counting", &format!("way = \"{way}\"\ncounting"));

@@ -12,7 +12,10 @@ use std::path::Path;
 
 use common::{Story, named};
 use diagnosis::{Catalogue, Level, diagnose};
-use model::{Frame, Incident, Method, Reason, RunState, Side, SnapshotNote, StackEnd, ThreadRun};
+use model::{
+    FrameSide, Incident, Reason, RunState, SnapshotMeta, SnapshotMethod, StackEnd, StackFrame,
+    ThreadRun,
+};
 
 /// The function of a frame without its place in a file.
 fn function(frame: &str) -> String {
@@ -94,10 +97,10 @@ fn incident(threads: &[(u32, Vec<String>)]) -> Incident {
     let stacks = &mut incident.stacks;
     let mut tid = 0;
     for (count, names) in threads {
-        let frames = names.iter().map(|name| Frame {
+        let frames = names.iter().map(|name| StackFrame {
             name: name.clone(),
             image: "mysqld".to_owned(),
-            side: Side::User,
+            side: FrameSide::User,
             nameless: None,
         });
         let stack = stacks.book.intern(frames, StackEnd::Complete);
@@ -117,9 +120,9 @@ fn incident(threads: &[(u32, Vec<String>)]) -> Incident {
         }
     }
     stacks.snapshots = (61..=75)
-        .map(|second| SnapshotNote {
+        .map(|second| SnapshotMeta {
             at: second * 1000,
-            method: Method::Proc,
+            method: SnapshotMethod::Proc,
             wall_us: 1_000,
             stopped_us: 0,
             threads: tid,

@@ -11,9 +11,10 @@ use crate::common;
 use common::Story;
 use diagnosis::{Catalogue, Verdict, diagnose};
 use model::{
-    Clock, Depth, Incident, LockCaller, LockRow, LockTable, Method, NamedBy, ProcessList, Profile,
-    ProfileCount, Reading, Reason, RunState, SemaphoreWait, Server, Side, SnapshotNote, StackEnd,
-    StackEvidence, Stall, TextKind, ThreadRun, TimedText, Timeline, Unit, Window,
+    Clock, FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, ProcessList, Profile,
+    ProfileCount, Reading, Reason, RunState, SemaphoreWait, Server, SnapshotMeta, SnapshotMethod,
+    StackEnd, StackEvidence, Stall, TextKind, ThreadRun, TimedText, Timeline, Unit, WaitCounting,
+    Window,
 };
 
 const HEAD: &str = r#"id = "x"
@@ -548,10 +549,10 @@ fn a_signal_that_was_read_once_is_evidence() {
 fn one_snapshot(length_s: u64) -> Incident {
     let mut incident = taken_once(length_s);
     let stacks = &mut incident.stacks;
-    let frames = ["__lll_lock_wait_private", "malloc", "my_malloc"].map(|name| model::Frame {
+    let frames = ["__lll_lock_wait_private", "malloc", "my_malloc"].map(|name| model::StackFrame {
         name: name.to_owned(),
         image: "mysqld".to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless: None,
     });
     let stack = stacks.book.intern(frames, StackEnd::Complete);
@@ -568,9 +569,9 @@ fn one_snapshot(length_s: u64) -> Incident {
             stack,
         })
         .collect();
-    stacks.snapshots = vec![SnapshotNote {
+    stacks.snapshots = vec![SnapshotMeta {
         at: 0,
-        method: Method::Proc,
+        method: SnapshotMethod::Proc,
         wall_us: 0,
         stopped_us: 0,
         threads: 40,
@@ -592,7 +593,7 @@ fn one_snapshot(length_s: u64) -> Incident {
     stacks.locks = vec![LockTable {
         from: 0,
         to: 0,
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: 1,
             interval_ms: 0.0,
         },

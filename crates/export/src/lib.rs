@@ -4,7 +4,7 @@
 //! Pure: an [`model::Incident`] in, bytes or another incident out. Writing files is the caller's.
 //!
 //! **The stall is a collection of its own** in a pt-stalk directory, and so is the calm before it. Otherwise people
-//! and programs that sum up a directory would mix both. `freezeframe/src/captures/stretches.rs` puts them on one
+//! and programs that sum up a directory would mix both. `freezeframe/src/captures/export_parts.rs` puts them on one
 //! clock again.
 //!
 //! **The server's words are no names.** A table may be called `status`. Replacing that word everywhere would break

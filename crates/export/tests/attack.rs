@@ -10,8 +10,9 @@
 use export::redact::redact;
 use export::stalk::pt_stalk;
 use model::{
-    Absent, Clock, Fact, Frame, Incident, Reading, Reason, Server, Side, StackBook, StackEvidence,
-    Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, Fact, FrameSide, Incident, Reading, Reason, Server, StackEvidence, StackFrame,
+    StackTable, Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit,
+    Window,
 };
 use proptest::prelude::*;
 
@@ -413,19 +414,19 @@ fn names_elsewhere() {
                 format!("/srv/{word}/x.err: open failed"),
             ),
         });
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         book.intern(
             [
-                Frame {
+                StackFrame {
                     name: "main".to_owned(),
                     image: format!("/opt/{word}/lib/libc.so.6"),
-                    side: Side::User,
+                    side: FrameSide::User,
                     nameless: None,
                 },
-                Frame {
+                StackFrame {
                     name: format!("({word}d)"),
                     image: format!("{word}d"),
-                    side: Side::User,
+                    side: FrameSide::User,
                     nameless: None,
                 },
             ],

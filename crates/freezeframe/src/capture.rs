@@ -13,7 +13,7 @@ use recorder::{Notice, Recorder, RecorderConfig};
 
 use crate::args::Capture;
 use crate::config::Config;
-use crate::control::{self, Asking};
+use crate::control::{self, PendingCapture};
 use crate::record::stop_flag;
 use crate::{causes, explain, targets};
 
@@ -73,7 +73,7 @@ fn names_a_server(args: &Capture) -> bool {
 }
 
 /// Waits for the files of incidents that were promised.
-fn by_recorders(asked: &[Asking], dir: &Path, stop: &AtomicBool) -> Result<Vec<PathBuf>> {
+fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for asking in asked {
         let capture = &asking.capture;
@@ -135,7 +135,7 @@ fn by_ourselves(
     for target in targets {
         let label = target.label.clone();
         let recorder = Recorder::start(target, recording.clone(), end.clone(), notices.clone())?;
-        asked.push(recorder.asked());
+        asked.push(recorder.capture_requests());
         let thread = std::thread::Builder::new()
             .name(format!("ff-{label}"))
             .spawn(move || recorder.run())?;

@@ -4,13 +4,13 @@
 mod archive;
 #[cfg(test)]
 mod cut_tests;
+mod dolphie_replay;
+mod export_parts;
 mod folder;
-mod frames;
-mod held;
+mod incident_files;
+mod memory_budget;
 mod open;
 mod packed;
-mod replay;
-mod stretches;
 mod tree;
 
 use std::collections::HashMap;
@@ -26,9 +26,9 @@ use model::{Incident, Profile, StackEvidence};
 use crate::args::Import;
 use crate::memory;
 use folder::Depth;
-use frames::SqliteFile;
-pub(crate) use frames::{Given, given, is_frame};
-use held::{Account, Bytes, Ended, Span};
+use incident_files::SqliteFile;
+pub(crate) use incident_files::{OpenedInput, is_incident_file, open_input};
+use memory_budget::{Bytes, MemoryBudget, ReadEnd, Span};
 use tree::is_stalk_time;
 
 /// Files of a directory or an archive that are read.
@@ -48,18 +48,18 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Captures as opened.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct OpenedCaptures {
     files: Vec<(String, Bytes)>,
     /// What was not opened, with the reason.
     left_out: Vec<SourceRead>,
     /// Folders with another stretch of the same recording.
-    stretches: Vec<(String, Found)>,
+    stretches: Vec<(String, OpenedCaptures)>,
     /// Incidents of ours.
-    frames: frames::Frames,
+    frames: incident_files::IncidentFiles,
     /// Files and folders that were read, by device and inode.
     seen: HashMap<(u64, u64), String>,
     /// What may still be read.
-    account: Account,
+    account: MemoryBudget,
 }
 
 /// `freezeframe import`.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Import) -> Result<ExitCode> {
         bail!("{path}: it is an incident of freezeframe already: explain takes it as it is");
     }
     let (incident, sources) = incident_of(&found, &args.paths)?;
-    store::write_frame_file(&incident, &args.output)?;
+    store::write_incident_file(&incident, &args.output)?;
     if args.json {
         output::print_json(
             &serde_json::json!({ "wrote": args.output.display().to_string(), "sources": sources }),
@@ -96,15 +96,18 @@ pub(crate) fn incident(paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)>
     match found.frames.only(&found) {
         Some(path) => {
             let loaded = found.frames.load()?;
-            Ok((loaded.incident, frames::sources(path, &loaded.damage)))
+            Ok((
+                loaded.incident,
+                incident_files::sources(path, &loaded.damage),
+            ))
         }
         None => incident_of(&found, paths),
     }
 }
 
 /// Opens captures, and archives among them.
-pub(crate) fn opened(paths: &[PathBuf]) -> Result<Found> {
-    let mut found = Found::default();
+pub(crate) fn opened(paths: &[PathBuf]) -> Result<OpenedCaptures> {
+    let mut found = OpenedCaptures::default();
     for path in paths {
         open(path, &mut found)?;
     }
@@ -113,7 +116,10 @@ pub(crate) fn opened(paths: &[PathBuf]) -> Result<Found> {
 }
 
 /// The incident that opened captures tell of, and what was read.
-pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Vec<SourceRead>)> {
+pub(crate) fn incident_of(
+    found: &OpenedCaptures,
+    paths: &[PathBuf],
+) -> Result<(Incident, Vec<SourceRead>)> {
     let inputs: Vec<Input<'_>> = found.inputs().collect();
     let mut imported = import::import(&inputs);
     if let Some(incident) = &mut imported.incident {
@@ -124,7 +130,7 @@ pub(crate) fn incident_of(found: &Found, paths: &[PathBuf]) -> Result<(Incident,
     sources.extend(found.frames.left_out());
     match imported.incident {
         Some(incident) => {
-            let incident = stretches::join(incident, &found.stretches, &mut sources);
+            let incident = export_parts::join(incident, &found.stretches, &mut sources);
             Ok((incident, sources))
         }
         None if sources.is_empty() => bail!("there is no file in it"),
@@ -200,14 +206,14 @@ fn source(part: Part) -> SourceRead {
     }
 }
 
-fn open(path: &Path, found: &mut Found) -> Result<()> {
+fn open(path: &Path, found: &mut OpenedCaptures) -> Result<()> {
     if path == Path::new("-") {
         kernel::heap::now_reading("standard input");
         let (bytes, ended) = open::bounded(std::io::stdin().lock(), &found.account);
         match ended {
-            Ended::Whole => {}
-            Ended::Cut(why) => found.note_cut("standard input".to_owned(), why),
-            Ended::Failed(error) => return Err(error).context("standard input"),
+            ReadEnd::Whole => {}
+            ReadEnd::Cut(why) => found.note_cut("standard input".to_owned(), why),
+            ReadEnd::Failed(error) => return Err(error).context("standard input"),
         }
         folder::unpack("-".to_owned(), Span::Held(bytes), found, Depth::default());
         return Ok(());
@@ -249,14 +255,14 @@ pub(crate) fn all_samples(evidence: &StackEvidence) -> Profile {
     all
 }
 
-impl Found {
+impl OpenedCaptures {
     /// The files, as the import takes them.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Input<'_>> {
         self.files.iter().map(|(path, bytes)| Input { path, bytes })
     }
 
     /// A place for what stands beside this: the bounds and what was seen are of both.
-    fn beside(&mut self) -> Self {
+    fn sibling(&mut self) -> Self {
         Self {
             account: self.account.clone(),
             seen: std::mem::take(&mut self.seen),
@@ -264,7 +270,7 @@ impl Found {
         }
     }
 
-    /// Takes what was begun by [`Found::beside`].
+    /// Takes what was begun by [`OpenedCaptures::sibling`].
     fn keep_stretch(&mut self, path: String, mut stretch: Self) {
         self.seen = std::mem::take(&mut stretch.seen);
         self.stretches.push((path, stretch));
@@ -286,7 +292,7 @@ impl Found {
             return;
         }
         let (bytes, ended) = open::as_utf8(bytes, &self.account);
-        if let Ended::Cut(why) = ended {
+        if let ReadEnd::Cut(why) = ended {
             self.note_cut(path.clone(), why);
         }
         self.files.push((path, bytes));
@@ -294,7 +300,7 @@ impl Found {
 
     /// An SQLite file: dolphie's replays are read, an incident of ours only alone.
     fn add_sqlite(&mut self, path: String, file: SqliteFile) {
-        match replay::texts(file.path()) {
+        match dolphie_replay::texts(file.path()) {
             Ok(Some(made)) => {
                 for why in made.left_out {
                     self.left_out.push(SourceRead {

@@ -1,3 +1,5 @@
+//! The configuration file: read, checked, and made into a recorder's configuration.
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +12,7 @@ use store::HistoryLimits;
 
 use crate::hooks::{self, HookConfig};
 use crate::listen;
-use crate::target_config::{self, TargetConfig, place, ssl_mode};
+use crate::target_config::{self, TargetConfig, error_position, ssl_mode};
 use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
@@ -133,7 +135,7 @@ impl Config {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let config: Self = match toml::from_str(&text) {
             Ok(config) => config,
-            Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
+            Err(error) => bail!("{}:{}", path.display(), error_position(&text, &error)),
         };
         for trigger in &config.detect.triggers {
             if let Err(error) = triggers::parse(trigger) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use remedy::{LoginWay, TlsWay};
+use remedy::{LoginSource, TlsSource};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -24,7 +24,7 @@ pub(crate) fn leases(said: Option<&Path>, config: &Config) -> PathBuf {
 }
 
 /// How a lease's server is logged in to when everything of us is gone: by the files that were said, not by a password.
-pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> LoginWay {
+pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> LoginSource {
     let home = || {
         let path = PathBuf::from(std::env::var_os("HOME")?).join(".my.cnf");
         path.exists().then_some(path)
@@ -36,10 +36,10 @@ pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> Login
     // What cannot be read now is told by whoever logs in.
     let found = server::find_login(&targets::login_options(said, config));
     let tls = found.map_or_else(
-        |_| TlsWay::default(),
+        |_| TlsSource::default(),
         |found| found.login.tls.options().into(),
     );
-    LoginWay {
+    LoginSource {
         tls,
         user: user.to_owned(),
         password_file: path(&said.password_file, &file.password_file),

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use cli::output;
 use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
-    Back, Change, JournalError, Lease, Leftover, Outcome, Patience, by_hand, leftovers,
+    Change, GiveBackEnd, JournalError, Lease, Leftover, Outcome, Patience, by_hand, leftovers,
     revert_leftovers,
 };
 use serde_json::{Value, json};
@@ -159,15 +159,15 @@ fn outcome(entry: &Result<Leftover, JournalError>) -> Result<&Outcome, &JournalE
     entry.as_ref().map(|leftover| &leftover.outcome)
 }
 
-fn words(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::InForce => "in force".to_owned(),
         Outcome::Left => "LEFT BEHIND; give it back: freezeframe leases --revert".to_owned(),
-        Outcome::GivenBack(Back::ServerEnded) => {
+        Outcome::GivenBack(GiveBackEnd::ServerEnded) => {
             "its server has ended, and the change with it".to_owned()
         }
-        Outcome::GivenBack(Back::Answered(_)) => "given back".to_owned(),
-        Outcome::GivenBack(Back::Left(why)) => format!("left to its watchdog: {why}"),
+        Outcome::GivenBack(GiveBackEnd::Answered(_)) => "given back".to_owned(),
+        Outcome::GivenBack(GiveBackEnd::Left(why)) => format!("left to its watchdog: {why}"),
         Outcome::Failed(why) => format!("NOT GIVEN BACK: {why}"),
     }
 }
@@ -186,7 +186,7 @@ fn line(entry: &Result<Leftover, JournalError>) -> String {
                 Address::from(&lease.server.address),
                 output::date(lease.taken_us / 1000),
                 lease.owner.pid,
-                words(outcome)
+                outcome_text(outcome)
             )
         }
     }
@@ -221,7 +221,7 @@ fn object(entry: &Result<Leftover, JournalError>) -> Value {
                 Outcome::Failed(_) => "failed",
             };
             json!({"id": lease.id, "kind": "general-log", "server": lease.server, "state": state,
-                "says": words(outcome), "previous": change.previous, "taken_us": lease.taken_us,
+                "says": outcome_text(outcome), "previous": change.previous, "taken_us": lease.taken_us,
                 "deadline_us": lease.deadline_us, "owner": lease.owner, "by_hand": by_hand(lease)})
         }
     }

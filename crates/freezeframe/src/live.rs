@@ -97,7 +97,7 @@ pub(crate) fn sessions(live: &Live) -> HashMap<u32, ThreadSession> {
     match receiver.recv_timeout(PATIENCE) {
         Ok(Ok(sessions)) => sessions,
         Ok(Err(error)) => {
-            let why = format!("{}: {}", error.reason.words(), error.detail);
+            let why = format!("{}: {}", error.reason.to_text(), error.detail);
             output::note(&format!("threads without their connections: {why}"));
             HashMap::new()
         }
@@ -152,7 +152,7 @@ impl Progress {
         Self { what, of, shown }
     }
 
-    pub(crate) fn tell(&mut self, done: usize) {
+    pub(crate) fn show(&mut self, done: usize) {
         if self.shown {
             let of = match self.of {
                 0 => String::new(),
@@ -170,7 +170,7 @@ impl Progress {
 }
 
 /// A way to stacks in plain words.
-pub(crate) fn way_words(way: Way) -> &'static str {
+pub(crate) fn method_text(way: Way) -> &'static str {
     match way {
         Way::Bpf => "BPF",
         Way::Proc => "/proc",

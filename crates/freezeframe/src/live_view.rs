@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use cli::{output, recorded};
 use diagnosis::diagnose_closely;
-use live::{History, HistoryOptions, Kind, Model, Noted, Options, Palette, Recording, Source};
+use live::{
+    History, HistoryOptions, Model, NotedStall, Options, Palette, Recording, RecordingKind, Source,
+};
 
 use crate::args::LiveView;
-use crate::captures::{self, Given};
+use crate::captures::{self, OpenedInput};
 use crate::config::Config;
 use crate::own_recorder::OwnRecorder;
 use crate::{causes, control, episodes, explain, memory, record};
@@ -44,7 +46,7 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
     });
     let environment = |name: &str| std::env::var(name).ok();
     let options = Options {
-        palette: wanted.unwrap_or_else(|| Palette::of_environment(environment)),
+        palette: wanted.unwrap_or_else(|| Palette::from_environment(environment)),
         is_ascii: args.ascii,
     };
     live::run(source, &|path| recording(&[path.to_owned()]), options)?;
@@ -98,8 +100,8 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
 }
 
 /// What recorders wrote down of the stalls that they noticed.
-fn noted(dir: &Path) -> Option<Vec<Noted>> {
-    let stalls = episodes::read(dir).into_iter().map(|stall| Noted {
+fn noted(dir: &Path) -> Option<Vec<NotedStall>> {
+    let stalls = episodes::read(dir).into_iter().map(|stall| NotedStall {
         server: stall.server,
         onset_wall_ms: stall.onset_ms,
         trigger_wall_ms: stall.trigger_ms,
@@ -108,7 +110,7 @@ fn noted(dir: &Path) -> Option<Vec<Noted>> {
         says: stall.says.unwrap_or_default(),
         is_captured: stall.incident.is_some(),
     });
-    let mut stalls: Vec<Noted> = stalls.collect();
+    let mut stalls: Vec<NotedStall> = stalls.collect();
     stalls.sort_by_key(|stall| stall.onset_wall_ms);
     (!stalls.is_empty()).then_some(stalls)
 }
@@ -118,18 +120,18 @@ fn recording(paths: &[PathBuf]) -> Result<Box<dyn Source + Send>> {
     let named = paths
         .first()
         .map_or(String::new(), |path| path.display().to_string());
-    let model = match captures::given(paths)? {
-        Given::Incident(loaded, file) => {
+    let model = match captures::open_input(paths)? {
+        OpenedInput::Incident(loaded, file) => {
             let (incident, verdict) = explain::recorded(*loaded, file.clone());
-            let mut model = Model::of_incident(incident, verdict, Kind::File, named);
+            let mut model = Model::from_incident(incident, verdict, RecordingKind::File, named);
             let dir = file.as_deref().and_then(Path::parent);
             let dir = dir.filter(|dir| !dir.as_os_str().is_empty());
-            model.listed = live::list(dir.unwrap_or(Path::new(".")));
+            model.incidents = live::list(dir.unwrap_or(Path::new(".")));
             model
         }
-        Given::Captures(found) => {
+        OpenedInput::Captures(found) => {
             let (incident, verdict) = explain::imported(&found, paths)?;
-            Model::of_incident(incident, verdict, Kind::Captures, named)
+            Model::from_incident(incident, verdict, RecordingKind::Captures, named)
         }
     };
     Ok(Box::new(Recording::new(model)))

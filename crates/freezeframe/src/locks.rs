@@ -1,3 +1,5 @@
+//! `freezeframe locks`: who waits for what, and behind whom, now.
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -5,7 +7,7 @@ use ::stacks::locks::{
     AddressTotals, ExactWaits, Observed, WaitSample as NamedSample, exact_table, sampled_table,
 };
 use ::stacks::observer::Observer;
-use ::stacks::{RawStackId, Seen, kernel_lock_rows};
+use ::stacks::{RawStackId, UnwoundSnapshot, kernel_lock_rows};
 use anyhow::Result;
 use cli::output;
 use kernel::lock_waits::{WaitCounter, WaitError, WaitOptions, WaitSample, WaitTotals};
@@ -65,7 +67,7 @@ fn sampled(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Resu
     let end = Instant::now() + args.seconds;
     let mut progress = Progress::new("snapshots", 0);
     let seen = observer.snapshots(args.interval, |taken| {
-        progress.tell(taken);
+        progress.show(taken);
         taken == 0 || (Instant::now() < end && !stop.is_set())
     })?;
     progress.clear();
@@ -100,7 +102,7 @@ fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result
     };
     let begin = Instant::now();
     let mut samples: Vec<(WaitSample, RawStackId)> = Vec::new();
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<UnwoundSnapshot> = Vec::new();
     let mut next_snapshot = begin;
     let mut progress = Progress::new("waits with their stack", 0);
     while seen.is_empty()
@@ -115,7 +117,7 @@ fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result
                 Err(error) => return Err(error.into()),
             }
         }
-        progress.tell(samples.len());
+        progress.show(samples.len());
         std::thread::sleep(POLL_EVERY);
     }
     progress.clear();

@@ -21,7 +21,7 @@ const NEAR_MAX: usize = 5;
 const NEAR_CHARS_MIN: usize = 4;
 
 pub(crate) fn run(args: &Meaning) -> Result<ExitCode> {
-    let asked = asked(&args.words)?;
+    let asked = names_to_explain(&args.words)?;
     let lexicon = Lexicon::get();
     let answers: Vec<(&str, Vec<&Entry>)> = asked
         .iter()
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Meaning) -> Result<ExitCode> {
 }
 
 /// The words that were said; `-` stands for the lines of standard input.
-fn asked(words: &[String]) -> Result<Vec<String>> {
+fn names_to_explain(words: &[String]) -> Result<Vec<String>> {
     if words != ["-"] {
         return Ok(words.to_vec());
     }

@@ -43,7 +43,7 @@ impl OwnRecorder {
             .prefix("freezeframe-live-")
             .permissions(Permissions::from_mode(0o700));
         let dir = builder.tempdir_in(MEMORY).or_else(|_| builder.tempdir())?;
-        let said = File::create(said(dir.path()))?;
+        let said = File::create(runtime_dir(dir.path()))?;
         let child = Command::new(std::env::current_exe()?)
             .args(["record", "--no-html", "--with-parent"])
             .arg(std::process::id().to_string())
@@ -69,7 +69,7 @@ impl OwnRecorder {
         loop {
             let history = recorded::history(self.dir(), label);
             let is_there = |path: &PathBuf| {
-                store::recorded(path, i64::MIN / 2, i64::MAX / 2)
+                store::history_coverage(path, i64::MIN / 2, i64::MAX / 2)
                     .is_ok_and(|all| all.first_wall_ms.is_some())
             };
             match history {
@@ -79,7 +79,7 @@ impl OwnRecorder {
                 _ => {}
             }
             if self.child.try_wait()?.is_some() {
-                let told = std::fs::read_to_string(said(self.dir())).unwrap_or_default();
+                let told = std::fs::read_to_string(runtime_dir(self.dir())).unwrap_or_default();
                 bail!(
                     "no recorder runs, and one cannot be started here: {}",
                     told.trim()
@@ -91,7 +91,7 @@ impl OwnRecorder {
 }
 
 /// What it says of errors.
-fn said(dir: &Path) -> PathBuf {
+fn runtime_dir(dir: &Path) -> PathBuf {
     dir.join("stderr")
 }
 

@@ -1,3 +1,5 @@
+//! `freezeframe profile`: what the processors run, measured or read from a file.
+
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -56,7 +58,7 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
     let end = Instant::now() + args.seconds;
     let mut progress = Progress::new("samples", 0);
     profiler.run(|samples| {
-        progress.tell(samples as usize);
+        progress.show(samples as usize);
         Instant::now() < end && !stop.is_set()
     });
     progress.clear();
@@ -176,8 +178,8 @@ fn read(path: &Path) -> Result<ProfileDocument> {
 /// The samples that another profiler printed: opreport, perf report, perf script, pprof; of an
 /// incident all of its samples.
 fn captured(path: &Path) -> Option<ProfileDocument> {
-    let incident = match captures::is_frame(path) {
-        true => store::read_frame(path).ok()?.incident,
+    let incident = match captures::is_incident_file(path) {
+        true => store::read_incident(path).ok()?.incident,
         false => captures::incident(&[path.to_owned()]).ok()?.0,
     };
     let wall_at_zero_ms = incident.clock.wall_at_zero_ms;

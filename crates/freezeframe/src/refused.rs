@@ -5,7 +5,7 @@ use recorder::Target;
 
 /// What of a login is needed to say what to do.
 #[derive(Debug, Clone)]
-pub(crate) struct Who {
+pub(crate) struct RefusedLogin {
     /// The account.
     pub(crate) user: String,
     from: String,
@@ -13,7 +13,7 @@ pub(crate) struct Who {
     is_root: bool,
 }
 
-impl Who {
+impl RefusedLogin {
     pub(crate) fn of(target: &Target) -> Self {
         Self {
             user: target.login.user.clone(),
@@ -25,10 +25,10 @@ impl Who {
 }
 
 /// The one line on an absence for want of the server: what it said, and what helps.
-pub(crate) fn line(who: &Who, absent: &Absent) -> String {
+pub(crate) fn line(who: &RefusedLogin, absent: &Absent) -> String {
     let what = match absent.reason {
         Reason::NoLogin => format!("no login as {}", who.user),
-        reason => reason.words().to_owned(),
+        reason => reason.to_text().to_owned(),
     };
     match is_told(absent) {
         true => format!("{what}: {}", absent.detail),
@@ -42,7 +42,7 @@ fn is_told(absent: &Absent) -> bool {
 }
 
 /// What helps, in one sentence.
-pub(crate) fn to_do(who: &Who, absent: &Absent) -> String {
+pub(crate) fn to_do(who: &RefusedLogin, absent: &Absent) -> String {
     let known = match absent.reason {
         Reason::NoLogin if is_told(absent) => "as it says",
         Reason::NoLogin if who.user == "root" && !who.is_root => {
@@ -80,8 +80,8 @@ pub(crate) fn to_do(who: &Who, absent: &Absent) -> String {
 mod tests {
     use super::*;
 
-    pub(crate) fn who(user: &str, has_password: bool, is_root: bool) -> Who {
-        Who {
+    pub(crate) fn who(user: &str, has_password: bool, is_root: bool) -> RefusedLogin {
+        RefusedLogin {
             user: user.to_owned(),
             from: "~/.my.cnf".to_owned(),
             has_password,
@@ -98,7 +98,7 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains('\n') && !told.contains("  "), "{told}");
-        let to_do = |who: &Who| to_do(who, &refused);
+        let to_do = |who: &RefusedLogin| to_do(who, &refused);
         assert!(to_do(&who("root", false, true)).contains("--socket PATH"));
         assert!(to_do(&who("ff", true, false)).contains("from ~/.my.cnf"));
         assert!(to_do(&who("ff", false, false)).contains("no password was given"));

@@ -1,3 +1,5 @@
+//! `freezeframe sources`: the table of what is read.
+
 use std::process::ExitCode;
 
 use anyhow::Result;

@@ -1,3 +1,5 @@
+//! `freezeframe stacks`: the stacks of all threads, now.
+
 use std::collections::HashSet;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -9,7 +11,7 @@ use kernel::snapshot::{SnapshotOptions, Way};
 use report::evidence::folded::folded_stacks;
 use report::evidence::groups::group_snapshots;
 use report::evidence::pt_pmp::pt_pmp;
-use report::evidence::stacks_json::{StacksInput, Took, stacks_json};
+use report::evidence::stacks_json::{CaptureCost, StacksInput, stacks_json};
 use report::evidence::stacks_text::{StacksTextOptions, stacks_text};
 
 use crate::args::{MethodArg, Stacks};
@@ -41,7 +43,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     let stop = live::stop_on_signals()?;
     let mut progress = Progress::new("snapshots", wanted);
     let seen = observer.snapshots(args.interval, |taken| {
-        progress.tell(taken);
+        progress.show(taken);
         taken < wanted && !(stop.is_set() && taken > 0)
     })?;
     progress.clear();
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         snapshots: &named.snapshots,
         book: &named.book,
         sessions: &sessions,
-        took: Some(Took {
+        took: Some(CaptureCost {
             unwinding: observer.unwinding(),
             naming,
         }),
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         };
         output::print_page(&stacks_text(&input, &options))?;
         for (way, why) in observer.refused() {
-            output::note(&format!("not by {}: {why}", live::way_words(*way)));
+            output::note(&format!("not by {}: {why}", live::method_text(*way)));
         }
     }
     seen.first().context("no snapshot was taken")?;

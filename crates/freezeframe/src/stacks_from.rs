@@ -8,16 +8,16 @@ use anyhow::{Result, bail};
 use cli::output;
 use diagnosis::SourceRead;
 use model::{Incident, Window};
-use report::evidence::captured::{Captured, Counted, captured_json, captured_text};
+use report::evidence::captured::{CapturedStacks, CountUnit, captured_json, captured_text};
 use report::evidence::folded::{folded_profile, folded_stacks};
 use report::evidence::groups::{StackGroups, group_runs, group_samples};
 use report::evidence::pt_pmp::pt_pmp;
 use report::evidence::pt_pmp_printed::pt_pmp_printed;
 use report::evidence::stacks_text::StacksTextOptions;
-use store::Loaded;
+use store::LoadedIncident;
 
 use crate::args::Stacks;
-use crate::captures::{self, Found, Given};
+use crate::captures::{self, OpenedCaptures, OpenedInput};
 
 /// What pt-pmp's output is called by the import: its threads have no ids.
 const PT_PMP: &str = "pt-pmp output";
@@ -27,9 +27,9 @@ const BACKTRACES: &str = "backtraces of threads";
 
 pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     let paths = &args.from;
-    let read = match captures::given(paths)? {
-        Given::Incident(loaded, _) => recorded(*loaded, &label(paths)),
-        Given::Captures(found) => imported(*found, paths)?,
+    let read = match captures::open_input(paths)? {
+        OpenedInput::Incident(loaded, _) => recorded(*loaded, &label(paths)),
+        OpenedInput::Captures(found) => imported(*found, paths)?,
     };
     let evidence = &read.incident.stacks;
     let window = Window {
@@ -38,24 +38,24 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     };
     let threads = group_runs(evidence, window);
     let counted = match (threads.groups.is_empty(), evidence.profiles.is_empty()) {
-        (false, _) => Counted::Threads,
-        (true, false) => Counted::Samples,
+        (false, _) => CountUnit::Threads,
+        (true, false) => CountUnit::Samples,
         (true, true) => {
             let told: Vec<String> = read.sources.iter().take(3).map(SourceRead::line).collect();
             bail!("no stacks in it: {}", told.join("; "))
         }
     };
-    if counted == Counted::Threads && !evidence.profiles.is_empty() {
+    if counted == CountUnit::Threads && !evidence.profiles.is_empty() {
         output::note(
             "samples of the processors are in it too: `explain` counts them; these are the threads",
         );
     }
     let groups = match counted {
-        Counted::Threads => threads,
-        Counted::Samples => group_samples(&evidence.profiles, &evidence.book),
+        CountUnit::Threads => threads,
+        CountUnit::Samples => group_samples(&evidence.profiles, &evidence.book),
     };
     let from = label(paths);
-    let input = Captured {
+    let input = CapturedStacks {
         from: &from,
         format: &read.format(counted),
         counted,
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         captured_json(&input, &read.sources)
     } else if args.folded {
         match counted {
-            Counted::Threads => folded_stacks(&groups, &evidence.book),
-            Counted::Samples => {
+            CountUnit::Threads => folded_stacks(&groups, &evidence.book),
+            CountUnit::Samples => {
                 folded_profile(&captures::all_samples(evidence), &evidence.book, false)
             }
         }
@@ -92,12 +92,12 @@ struct Captures {
     incident: Incident,
     sources: Vec<SourceRead>,
     /// The files; none for an incident of ours.
-    found: Option<Found>,
+    found: Option<OpenedCaptures>,
 }
 
 impl Captures {
     /// Formats of the stacks, in words.
-    fn format(&self, counted: Counted) -> String {
+    fn format(&self, counted: CountUnit) -> String {
         if self.found.is_none() {
             return "an incident".to_owned();
         }
@@ -108,8 +108,8 @@ impl Captures {
             .filter(|source| !source.brought.is_empty())
             .map(|source| source.kind.as_str())
             .filter(|kind| match counted {
-                Counted::Threads => of_threads(kind),
-                Counted::Samples => ["perf", "folded", "opreport", "pprof"]
+                CountUnit::Threads => of_threads(kind),
+                CountUnit::Samples => ["perf", "folded", "opreport", "pprof"]
                     .iter()
                     .any(|word| kind.contains(word)),
             })
@@ -148,7 +148,7 @@ impl Captures {
     }
 }
 
-fn recorded(loaded: Loaded, file: &str) -> Captures {
+fn recorded(loaded: LoadedIncident, file: &str) -> Captures {
     for damage in &loaded.damage {
         output::note(&format!("{file}: {}", damage.line()));
     }
@@ -163,7 +163,7 @@ fn recorded(loaded: Loaded, file: &str) -> Captures {
     }
 }
 
-fn imported(found: Found, paths: &[PathBuf]) -> Result<Captures> {
+fn imported(found: OpenedCaptures, paths: &[PathBuf]) -> Result<Captures> {
     let (incident, sources) = captures::incident_of(&found, paths)?;
     Ok(Captures {
         incident,

@@ -118,7 +118,7 @@ pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
 }
 
 /// Line and message of a mistake, in one line; the message of an unknown key names it.
-pub(crate) fn place(text: &str, error: &toml::de::Error) -> String {
+pub(crate) fn error_position(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(1, |span| {
         text.get(..span.start)
             .map_or(1, |before| before.matches('\n').count() + 1)

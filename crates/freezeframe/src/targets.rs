@@ -1,3 +1,5 @@
+//! Which servers a command is about, and how it logs in to them.
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;

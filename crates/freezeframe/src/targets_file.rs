@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::args::{ServerArgs, TlsArgs};
 use crate::config::Config;
-use crate::target_config::{TargetConfig, check, place};
+use crate::target_config::{TargetConfig, check, error_position};
 use crate::targets;
 
 /// The port of a host that is named without one.
@@ -73,7 +73,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<TargetConfig>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let file: TargetsFile = match toml::from_str(&text) {
         Ok(file) => file,
-        Err(error) => bail!("{}:{}", path.display(), place(&text, &error)),
+        Err(error) => bail!("{}:{}", path.display(), error_position(&text, &error)),
     };
     check(path, &text, &file.targets)?;
     ensure!(
@@ -85,7 +85,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<TargetConfig>> {
 }
 
 /// The named servers that are meant: of the file, else of the configuration where the command line names no server.
-pub(crate) fn meant(
+pub(crate) fn select(
     file: Option<&Path>,
     args: &ServerArgs,
     config: &Config,

@@ -1,9 +1,10 @@
 //! From what sections tell to one incident.
 
 use model::{
-    Absent, Callers, Clock, Incident, LockTable, Mention, Method, Millis, Profile, ProfileCount,
-    Server, SnapshotNote, StackBook, StackEvidence, StackId, Stall, ThreadAt, ThreadRun,
-    ThreadSnapshot, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Window,
+    Absent, Callers, Clock, Incident, LockTable, Mention, Millis, Profile, ProfileCount, Server,
+    SnapshotMeta, SnapshotMethod, SnapshotThread, StackEvidence, StackId, StackTable, Stall,
+    ThreadRun, ThreadSnapshot, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger,
+    Window,
 };
 use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
@@ -92,7 +93,7 @@ pub fn import(inputs: &[Input<'_>]) -> Imported {
         .iter_mut()
         .flat_map(|(_, read)| std::mem::take(&mut read.rows))
         .collect();
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let joined = server_tables::join(&rows, &mut book);
     all.push((&rows::FORMAT, joined.read));
     origins::choose(&mut all);
@@ -164,7 +165,7 @@ fn without_twins(all: &mut Vec<(&'static Format, Read)>, parts: &mut [Part]) {
 /// `server` are the lock tables that the server itself printed, and the stacks of the lock holders.
 fn assemble(
     reads: Vec<Read>,
-    server: (StackBook, Vec<(Timestamp, LockTable)>),
+    server: (StackTable, Vec<(Timestamp, LockTable)>),
     version: Option<String>,
     (label, known_words): (&str, Vec<&'static str>),
 ) -> Incident {
@@ -424,7 +425,7 @@ fn add_snapshot(
                 break;
             }
             complete += u32::from(is_complete);
-            threads.push(ThreadAt {
+            threads.push(SnapshotThread {
                 tid: thread.tid.unwrap_or(next),
                 name: if thread.name.is_empty() {
                     "mysqld".to_owned()
@@ -440,9 +441,9 @@ fn add_snapshot(
             next = next.saturating_add(1);
         }
     }
-    evidence.snapshots.push(SnapshotNote {
+    evidence.snapshots.push(SnapshotMeta {
         at,
-        method: Method::Ptrace,
+        method: SnapshotMethod::Ptrace,
         wall_us: 0,
         stopped_us: 0,
         threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
@@ -450,7 +451,7 @@ fn add_snapshot(
     });
     snapshots.push(ThreadSnapshot {
         at,
-        method: Method::Ptrace,
+        method: SnapshotMethod::Ptrace,
         wall_us: 0,
         stopped_us: 0,
         threads,
@@ -510,7 +511,7 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
     }
 }
 
-fn sample_counts(rows: Vec<Row>, book: &mut StackBook) -> Vec<ProfileCount> {
+fn sample_counts(rows: Vec<Row>, book: &mut StackTable) -> Vec<ProfileCount> {
     let rows = rows.into_iter();
     rows.map(|row| ProfileCount {
         stack: intern(book, row.frames),
@@ -521,7 +522,7 @@ fn sample_counts(rows: Vec<Row>, book: &mut StackBook) -> Vec<ProfileCount> {
     .collect()
 }
 
-fn intern(book: &mut StackBook, frames: Vec<model::Frame>) -> StackId {
+fn intern(book: &mut StackTable, frames: Vec<model::StackFrame>) -> StackId {
     let end = read::stack_end(&frames, false);
     book.intern(frames, end)
 }

@@ -35,7 +35,7 @@
 //! both.
 //!
 //! **Formats that are no text.** pprof is recognised by its wire format. Tables of MySQL Shell and documents of
-//! dolphie are written again as `mysql` prints them (`shell.rs`, `freezeframe/src/captures/replay.rs`): one reader of
+//! dolphie are written again as `mysql` prints them (`shell.rs`, `freezeframe/src/captures/dolphie_replay.rs`): one reader of
 //! each thing. dolphie packs by zstd with earlier documents as the dictionary, without zstd's tables at its start;
 //! the decoder gets some that nothing refers to.
 //!

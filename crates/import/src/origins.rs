@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use model::{Kind, Millis};
+use model::{Millis, SignalKind};
 
 use crate::format::Format;
 use crate::read::Read;
@@ -96,7 +96,7 @@ pub(crate) fn choose(reads: &mut [(&'static Format, Read)]) {
                 let name = reading.name.as_ref();
                 let is_before = || is_followed && begins.get(name).is_some_and(|begin| at < *begin);
                 best.get(name).is_none_or(|best| *best == origin)
-                    || (reading.kind == Kind::Gauge && is_before())
+                    || (reading.kind == SignalKind::Gauge && is_before())
             });
         }
         read.ticks.retain(|tick| !tick.readings.is_empty());

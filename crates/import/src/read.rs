@@ -9,8 +9,8 @@ pub(crate) mod rows;
 use std::borrow::Cow;
 
 use model::{
-    Fact, Frame, Mention, Nameless, QueryDigest, Reading, RunState, Side, StackEnd, Syscall, Taken,
-    Text,
+    Fact, FrameSide, Mention, QueryDigest, Reading, RunState, SourceData, StackEnd, StackFrame,
+    Syscall, Text, UnnamedReason,
 };
 
 use crate::line::Line;
@@ -33,7 +33,7 @@ pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) count: u32,
     /// Innermost first.
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<StackFrame>,
     pub(crate) end: StackEnd,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
 /// Samples of one stack.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<StackFrame>,
     pub(crate) thread: String,
     /// It is the server's, as far as the listing tells.
     pub(crate) server: bool,
@@ -224,7 +224,13 @@ impl Read {
     }
 
     /// Adds what a reader of the server brought at a moment.
-    pub(crate) fn take(&mut self, source: &'static str, at: Option<i64>, after: u64, taken: Taken) {
+    pub(crate) fn take(
+        &mut self,
+        source: &'static str,
+        at: Option<i64>,
+        after: u64,
+        taken: SourceData,
+    ) {
         self.push(source, at, after, taken.readings);
         let timestamp = Timestamp { at, after };
         self.texts
@@ -262,7 +268,7 @@ pub(crate) fn counted(count: usize, one: &str, several: &str) -> String {
 }
 
 /// A frame from a name as tools print it; `image` is empty when it is not known.
-pub(crate) fn frame(name: &str, image: &str, side: Side) -> Frame {
+pub(crate) fn frame(name: &str, image: &str, side: FrameSide) -> StackFrame {
     let name = name.trim();
     let name = name
         .strip_prefix("void ")
@@ -272,7 +278,7 @@ pub(crate) fn frame(name: &str, image: &str, side: Side) -> Frame {
     let is_nameless = name.is_empty() || bare == "??" || name.starts_with("0x");
     let image = image.rsplit('/').next().unwrap_or(image).trim();
     if is_nameless {
-        return Frame {
+        return StackFrame {
             name: if image.is_empty() {
                 "??".to_owned()
             } else {
@@ -280,10 +286,10 @@ pub(crate) fn frame(name: &str, image: &str, side: Side) -> Frame {
             },
             image: image.to_owned(),
             side,
-            nameless: Some(Nameless::NoSymbol),
+            nameless: Some(UnnamedReason::NoSymbol),
         };
     }
-    Frame {
+    StackFrame {
         name: stacks::shorten::shorten_printed(name),
         image: image.to_owned(),
         side,
@@ -308,7 +314,7 @@ const FIRST: [&str; 12] = [
 ];
 
 /// How a printed stack ends.
-pub(crate) fn stack_end(frames: &[Frame], cut: bool) -> StackEnd {
+pub(crate) fn stack_end(frames: &[StackFrame], cut: bool) -> StackEnd {
     let complete = frames
         .last()
         .is_some_and(|frame| FIRST.contains(&frame.name.as_str()));
@@ -320,7 +326,7 @@ pub(crate) fn stack_end(frames: &[Frame], cut: bool) -> StackEnd {
 }
 
 /// What a thread does, as its innermost functions tell: a debugger prints no state.
-pub(crate) fn doing(frames: &[Frame]) -> (RunState, Option<Syscall>) {
+pub(crate) fn doing(frames: &[StackFrame]) -> (RunState, Option<Syscall>) {
     let inner: Vec<&str> = frames
         .iter()
         .take(3)

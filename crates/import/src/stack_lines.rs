@@ -1,6 +1,6 @@
 //! Lines of stacks, as debuggers and other tools print them.
 
-use model::{Frame, Side};
+use model::{FrameSide, StackFrame};
 
 use crate::read::frame;
 
@@ -116,7 +116,7 @@ pub(crate) fn is_symbol(name: &str) -> bool {
 }
 
 /// `0x00 in f<T>::g (this=…) at file.cc:3`, `f () from /lib/libc.so.6`, `0x00 f - /lib/libc.so.6`.
-pub(crate) fn printed_frame(text: &str) -> Option<Frame> {
+pub(crate) fn printed_frame(text: &str) -> Option<StackFrame> {
     let text = text.trim();
     let after_address = match text.split_once(' ') {
         Some((address, rest)) if address.starts_with("0x") => {
@@ -131,7 +131,7 @@ pub(crate) fn printed_frame(text: &str) -> Option<Frame> {
         .unwrap_or(after_address)
         .trim();
     if let Some((name, image)) = of_coredump(after_address) {
-        return Some(frame(name, image, Side::User));
+        return Some(frame(name, image, FrameSide::User));
     }
     let name = name_of(after_address);
     let rest = after_address.get(name.len()..).unwrap_or_default();
@@ -148,7 +148,7 @@ pub(crate) fn printed_frame(text: &str) -> Option<Frame> {
     if name.starts_with("<signal handler") {
         return None;
     }
-    (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, Side::User))
+    (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, FrameSide::User))
 }
 
 /// The function in front of its arguments.

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use import::{Input, import};
-use model::{Incident, QueryWay};
+use model::{Incident, QueryMethod};
 use testbed::{HeldSession, Options, PrivateServer, ServerKind, say};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -241,13 +241,16 @@ fn packets_and_logs_tell_the_same_statements() {
         .collect();
     say(&server.tcp_login(), &statements, PATIENCE).unwrap();
     let mut captures = vec![
-        (QueryWay::GeneralLog, server.datadir().join("general.log")),
-        (QueryWay::SlowLog, server.datadir().join("slow.log")),
+        (
+            QueryMethod::GeneralLog,
+            server.datadir().join("general.log"),
+        ),
+        (QueryMethod::SlowLog, server.datadir().join("slow.log")),
     ];
     if let Some(dump) = dump {
         wait_for(&path, &statements[STATEMENTS - 1]);
         dump.stop();
-        captures.push((QueryWay::Packets, path));
+        captures.push((QueryMethod::Packets, path));
     }
     for (way, path) in captures {
         let bytes = wait_for(&path, &statements[STATEMENTS - 1]);

@@ -191,7 +191,7 @@ fn what_the_recipes_add_is_built_and_works() {
         &["run", "status-unanswered", "--brief", "--json", "--dir", at],
     );
     let frame = frames(dir.path()).pop().expect("an incident");
-    let timeline = store::read_frame(&frame).unwrap().incident.timeline;
+    let timeline = store::read_incident(&frame).unwrap().incident.timeline;
     for signal in ["loadavg.tasks", "recorder.major_faults"] {
         assert!(timeline.get(signal).is_some(), "{signal}");
     }

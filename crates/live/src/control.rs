@@ -6,10 +6,10 @@ use model::Millis;
 
 use crate::filter::{Filter, LENGTH_MAX};
 use crate::goto;
-use crate::keys::{self, Action, Press, Shown};
-use crate::model::{Kind, Model};
+use crate::keys::{self, Action, Press, Screen};
+use crate::model::{Model, RecordingKind};
 use crate::screens;
-use crate::state::{Asked, Input, Over, State, TRAIL_MAX};
+use crate::state::{Overlay, Prompt, PromptKind, State, TRAIL_MAX};
 
 /// A stall is shown at this time after its onset, so that the strips have both sides of it, milliseconds.
 const BEHIND_ONSET_MS: i64 = 15_000;
@@ -66,16 +66,16 @@ fn act(model: &Model, state: &mut State, action: Action, size: (usize, usize)) -
         Action::Step(ms) => step(model, state, ms),
         Action::Incident(way) => to_stall(model, state, way),
         Action::Latest => latest(model, state),
-        Action::GoTo => ask(state, Asked::Time, String::new()),
-        Action::Map => over(state, Over::Map),
+        Action::GoTo => ask(state, PromptKind::Time, String::new()),
+        Action::Map => over(state, Overlay::Map),
         Action::Table => table(state),
-        Action::Filter if state.over == Over::Help => {
+        Action::Filter if state.over == Overlay::Help => {
             let word = state.help_word.clone();
-            ask(state, Asked::Help, word);
+            ask(state, PromptKind::Help, word);
         }
         Action::Filter => {
             let before = state.filters.get(&state.shown).cloned();
-            ask(state, Asked::Filter, before.unwrap_or_default());
+            ask(state, PromptKind::Filter, before.unwrap_or_default());
         }
         Action::Clear => clear(state),
         Action::Sort => sort(model, state, size),
@@ -83,17 +83,17 @@ fn act(model: &Model, state: &mut State, action: Action, size: (usize, usize)) -
             let wanted = state.tables.entry(state.shown).or_default();
             wanted.reversed = !wanted.reversed;
         }
-        Action::Why => over(state, Over::Why),
-        Action::Remedy => over(state, Over::Remedy),
-        Action::Help => over(state, Over::Help),
+        Action::Why => over(state, Overlay::Why),
+        Action::Remedy => over(state, Overlay::Remedy),
+        Action::Help => over(state, Overlay::Help),
         Action::Move(rows) => choose(model, state, rows, size),
         Action::Copy => return Effect::Copy(chosen_text(model, state, size)),
     }
     Effect::Draw
 }
 
-fn show(state: &mut State, shown: Shown) {
-    state.over = Over::Nothing;
+fn show(state: &mut State, shown: Screen) {
+    state.over = Overlay::Nothing;
     state.scroll = 0;
     if state.shown != shown {
         state.trail.push(state.shown);
@@ -104,26 +104,26 @@ fn show(state: &mut State, shown: Shown) {
 }
 
 /// The same key closes what it opened.
-fn over(state: &mut State, over: Over) {
+fn over(state: &mut State, over: Overlay) {
     state.scroll = 0;
     state.help_word.clear();
     state.over = match state.over == over {
-        true => Over::Nothing,
+        true => Overlay::Nothing,
         false => over,
     };
 }
 
 /// The flame graph is shown as a picture, and nothing lies over it.
 fn is_picture(state: &State) -> bool {
-    state.shown == Shown::Flame && !state.flame.is_table && state.over == Over::Nothing
+    state.shown == Screen::Flame && !state.flame.is_table && state.over == Overlay::Nothing
 }
 
 /// The flame graph as a table, or as a picture; from elsewhere it is gone to.
 fn table(state: &mut State) {
-    let is_here = state.shown == Shown::Flame && state.over == Over::Nothing;
-    show(state, Shown::Flame);
+    let is_here = state.shown == Screen::Flame && state.over == Overlay::Nothing;
+    show(state, Screen::Flame);
     state.flame.is_table = !is_here || !state.flame.is_table;
-    state.tables.entry(Shown::Flame).or_default().chosen = 0;
+    state.tables.entry(Screen::Flame).or_default().chosen = 0;
 }
 
 /// Zooms into the chosen frame; of the one that fills the picture already its samples are shown.
@@ -135,11 +135,11 @@ fn zoom(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
     match chosen.path == state.flame.zoom {
         false => {
             state.flame.zoom = chosen.path;
-            state.tables.entry(Shown::Flame).or_default().chosen = 0;
+            state.tables.entry(Screen::Flame).or_default().chosen = 0;
         }
         true => over(
             state,
-            Over::Detail {
+            Overlay::Detail {
                 title: format!("{} > {}", state.name(), chosen.words),
                 lines: chosen.detail,
             },
@@ -149,11 +149,11 @@ fn zoom(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
 }
 
 fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
-    if state.over != Over::Nothing {
+    if state.over != Overlay::Nothing {
         return Effect::Nothing;
     }
-    if state.shown == Shown::Now {
-        over(state, Over::Why);
+    if state.shown == Screen::Now {
+        over(state, Overlay::Why);
         return Effect::Draw;
     }
     if is_picture(state) {
@@ -178,7 +178,7 @@ fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
     let lines = screens::detail(model, state, row, size);
     over(
         state,
-        Over::Detail {
+        Overlay::Detail {
             title: format!("{} > {title}", state.name()),
             lines,
         },
@@ -187,13 +187,13 @@ fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
 }
 
 fn back(state: &mut State) -> Effect {
-    if state.over != Over::Nothing {
-        state.over = Over::Nothing;
+    if state.over != Overlay::Nothing {
+        state.over = Overlay::Nothing;
         state.scroll = 0;
         return Effect::Draw;
     }
     if is_picture(state) && state.flame.zoom.pop().is_some() {
-        state.tables.entry(Shown::Flame).or_default().chosen = 0;
+        state.tables.entry(Screen::Flame).or_default().chosen = 0;
         return Effect::Draw;
     }
     match state.trail.pop() {
@@ -207,8 +207,8 @@ fn back(state: &mut State) -> Effect {
 }
 
 fn clear(state: &mut State) {
-    if state.over != Over::Nothing {
-        state.over = Over::Nothing;
+    if state.over != Overlay::Nothing {
+        state.over = Overlay::Nothing;
         state.scroll = 0;
         return;
     }
@@ -231,14 +231,14 @@ fn freeze(model: &Model, state: &mut State) {
 /// The newest: of a recorder's it goes on, of all else it is the end of what was recorded.
 fn latest(model: &Model, state: &mut State) {
     state.at_wall_ms = match model.kind {
-        Kind::Recorder => None,
+        RecordingKind::Recorder => None,
         _ => Some(model.clock().wall_ms(model.last())),
     };
 }
 
 /// A history reaches further than what is read of it: the loop reads there, and says so where nothing is.
 fn can_leave(model: &Model) -> bool {
-    matches!(model.kind, Kind::History | Kind::Recorder)
+    matches!(model.kind, RecordingKind::History | RecordingKind::Recorder)
 }
 
 fn go(model: &Model, state: &mut State, wall_ms: i64) {
@@ -248,10 +248,11 @@ fn go(model: &Model, state: &mut State, wall_ms: i64) {
         true => wall_ms,
         false => wall_ms.clamp(first, last.max(first)),
     };
-    state.at_wall_ms = match model.kind == Kind::Recorder && wall >= last && model.is_newest {
-        true => None,
-        false => Some(wall),
-    };
+    state.at_wall_ms =
+        match model.kind == RecordingKind::Recorder && wall >= last && model.is_newest {
+            true => None,
+            false => Some(wall),
+        };
 }
 
 fn step(model: &Model, state: &mut State, ms: i64) {
@@ -271,7 +272,7 @@ fn to_stall(model: &Model, state: &mut State, way: i8) {
     });
     let server = &model.incident.server.label;
     let listed = model
-        .listed
+        .incidents
         .iter()
         .filter(|one| can_leave(model) && &one.server == server);
     let listed = listed.map(|one| landing(one.onset_wall_ms, one.length_ms));
@@ -291,8 +292,8 @@ fn to_stall(model: &Model, state: &mut State, way: i8) {
     }
 }
 
-fn ask(state: &mut State, asked: Asked, text: String) {
-    state.input = Some(Input {
+fn ask(state: &mut State, asked: PromptKind, text: String) {
+    state.input = Some(Prompt {
         asked,
         text,
         wrong: None,
@@ -319,7 +320,7 @@ fn typed(model: &Model, state: &mut State, press: Press, size: (usize, usize)) -
         _ => {}
     }
     input.wrong = None;
-    if input.asked == Asked::Help {
+    if input.asked == PromptKind::Help {
         state.help_word = input.text.clone();
         state.scroll = 0;
     }
@@ -331,16 +332,16 @@ fn typed(model: &Model, state: &mut State, press: Press, size: (usize, usize)) -
 fn entered(
     model: &Model,
     state: &mut State,
-    input: &Input,
+    input: &Prompt,
     size: (usize, usize),
 ) -> Option<String> {
     match input.asked {
-        Asked::Filter => filter(model, state, &input.text, size).err(),
-        Asked::Help => None,
-        Asked::Time => {
+        PromptKind::Filter => filter(model, state, &input.text, size).err(),
+        PromptKind::Help => None,
+        PromptKind::Time => {
             let clock = model.clock();
             let now = clock.wall_ms(state.at(model));
-            match goto::moment(&input.text, now, clock.wall_ms(model.last())) {
+            match goto::parse_time(&input.text, now, clock.wall_ms(model.last())) {
                 Ok(wall) => {
                     go(model, state, wall);
                     None
@@ -396,7 +397,7 @@ fn choose(model: &Model, state: &mut State, rows: i32, size: (usize, usize)) {
             .saturating_add(i64::from(rows));
         usize::try_from(to).unwrap_or(0).min(most)
     };
-    if state.over != Over::Nothing {
+    if state.over != Overlay::Nothing {
         // The page stops at its last line.
         state.scroll = moved(state.scroll, 10_000);
         return;
@@ -409,7 +410,7 @@ fn choose(model: &Model, state: &mut State, rows: i32, size: (usize, usize)) {
 
 /// What `y` copies: the first line of what lies over the screen, the chosen row, or the sentence.
 fn chosen_text(model: &Model, state: &State, size: (usize, usize)) -> String {
-    if state.over != Over::Nothing || state.shown == Shown::Now {
+    if state.over != Overlay::Nothing || state.shown == Screen::Now {
         let page = screens::page(model, state, size.0, size.1);
         let line = page.get(2).map(|line| line.text().trim_end().to_owned());
         return line.unwrap_or_default();

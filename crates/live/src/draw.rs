@@ -8,7 +8,7 @@ use crate::ink::{Ink, Line, Palette, ascii};
 
 /// How an ink looks in cells.
 fn style(palette: Palette, ink: Ink) -> Style {
-    let look = palette.look(ink);
+    let look = palette.style(ink);
     let mut style = Style::new();
     if let Some(colour) = look.colour {
         style = style.fg(Color::Indexed(colour));
@@ -29,7 +29,7 @@ fn style(palette: Palette, ink: Ink) -> Style {
 pub fn draw(page: &[Line], area: Rect, buffer: &mut Buffer, palette: Palette, is_ascii: bool) {
     for (line, y) in page.iter().zip(area.top()..area.bottom()) {
         let mut x = area.left();
-        for (ink, text) in line.pieces() {
+        for (ink, text) in line.spans() {
             let text = match is_ascii {
                 true => ascii(text),
                 false => text.clone(),

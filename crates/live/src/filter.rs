@@ -29,14 +29,14 @@ pub enum Filter {
     /// Not this.
     Not(Box<Filter>),
     /// A column compared.
-    Column(String, How, String),
+    Column(String, Comparison, String),
     /// A text that some column has in it.
     Anywhere(String),
 }
 
 /// How a column is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum Comparison {
     /// `=`
     Is,
     /// `!=`
@@ -70,7 +70,7 @@ impl Filter {
             return Err(FilterError(format!("longer than {LENGTH_MAX} characters")));
         }
         let mut reader = Reader {
-            words: words(text)?,
+            words: tokens(text)?,
             at: 0,
             columns,
         };
@@ -92,7 +92,7 @@ impl Filter {
             Self::Not(inner) => !inner.holds(get, all),
             Self::Anywhere(word) => has(all, word),
             Self::Column(name, how, with) => match get(name) {
-                None => *how == How::IsNot,
+                None => *how == Comparison::IsNot,
                 Some(value) => how.holds(value, with),
             },
         }
@@ -103,7 +103,7 @@ fn has(text: &str, word: &str) -> bool {
     text.to_lowercase().contains(&word.to_lowercase())
 }
 
-impl How {
+impl Comparison {
     fn holds(self, value: Value<'_>, with: &str) -> bool {
         let text = match value {
             Value::Text(text) => text.to_owned(),
@@ -147,7 +147,7 @@ struct Word {
     quoted: bool,
 }
 
-fn words(text: &str) -> Result<Vec<Word>, FilterError> {
+fn tokens(text: &str) -> Result<Vec<Word>, FilterError> {
     let mut words = Vec::new();
     let mut letters = text.chars().peekable();
     while let Some(first) = letters.next() {
@@ -262,7 +262,7 @@ impl Reader<'_> {
         Some((word.text.clone(), word.quoted))
     }
 
-    fn how(&mut self) -> Option<How> {
+    fn how(&mut self) -> Option<Comparison> {
         let word = self.words.get(self.at).filter(|word| !word.quoted)?;
         let how = how_of(&word.text)?;
         self.at += 1;
@@ -270,15 +270,15 @@ impl Reader<'_> {
     }
 }
 
-fn how_of(word: &str) -> Option<How> {
+fn how_of(word: &str) -> Option<Comparison> {
     Some(match word {
-        "=" | "==" => How::Is,
-        "!=" => How::IsNot,
-        "~" => How::Has,
-        ">" => How::Above,
-        ">=" => How::AtLeast,
-        "<" => How::Below,
-        "<=" => How::AtMost,
+        "=" | "==" => Comparison::Is,
+        "!=" => Comparison::IsNot,
+        "~" => Comparison::Has,
+        ">" => Comparison::Above,
+        ">=" => Comparison::AtLeast,
+        "<" => Comparison::Below,
+        "<=" => Comparison::AtMost,
         _ => return None,
     })
 }

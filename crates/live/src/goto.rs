@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 const DAY_MS: i64 = 24 * 3_600_000;
 
 /// Milliseconds since 1970 of what was typed, by the moment that is looked at now and the last one that was recorded.
-pub fn moment(text: &str, now_ms: i64, last_ms: i64) -> Result<i64, String> {
+pub fn parse_time(text: &str, now_ms: i64, last_ms: i64) -> Result<i64, String> {
     let text = text.trim();
     if let Some(ms) = relative(text) {
         return Ok(now_ms.saturating_add(ms));
@@ -79,7 +79,7 @@ mod tests {
         let of = |text: &str| {
             let ms = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
             let last = ms("2026-11-27T03:20:00Z");
-            let at = moment(text, ms("2026-11-27T03:10:00Z"), last)?;
+            let at = parse_time(text, ms("2026-11-27T03:10:00Z"), last)?;
             Ok::<String, String>(Timestamp::from_millisecond(at).unwrap().to_string())
         };
         for (text, wanted) in [

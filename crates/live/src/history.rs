@@ -9,7 +9,7 @@ use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
 use crate::listing::Listing;
-use crate::model::{Kind, Model, Noted, StallAt, Told};
+use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -55,9 +55,9 @@ pub struct HistoryOptions {
     /// Judges a stall.
     pub diagnose: Diagnose,
     /// The stalls that recorders of the directory noticed, oldest first; nothing where they wrote none down.
-    pub noted: Box<dyn Fn() -> Option<Vec<Noted>> + Send>,
+    pub noted: Box<dyn Fn() -> Option<Vec<NotedStall>> + Send>,
     /// What the recorder says of itself; nothing where none runs.
-    pub ask: Box<dyn FnMut() -> Option<Told> + Send>,
+    pub ask: Box<dyn FnMut() -> Option<RecorderState> + Send>,
     /// The time now, milliseconds since 1970 UTC.
     pub now: fn() -> i64,
 }
@@ -88,7 +88,7 @@ impl History {
     }
 
     /// The stall that is judged: the last one that began before the moment.
-    fn judge(&mut self, incident: &mut Incident, stall: &StallAt) -> Verdict {
+    fn judge(&mut self, incident: &mut Incident, stall: &StallTimes) -> Verdict {
         let wall = incident.clock.wall_ms(stall.onset);
         let lasts = stall.end.is_none();
         let is_young = incident.window.to.saturating_sub(stall.onset) < YOUNG_MS;
@@ -113,9 +113,9 @@ impl History {
     fn stalls(
         &self,
         incident: &Incident,
-        noted: Option<&[Noted]>,
-        told: Option<&Told>,
-    ) -> Vec<StallAt> {
+        noted: Option<&[NotedStall]>,
+        told: Option<&RecorderState>,
+    ) -> Vec<StallTimes> {
         let Some(noted) = noted else {
             let seen = recorder::replay(incident, &self.options.detect);
             return seen.into_iter().map(seen_stall).collect();
@@ -131,7 +131,7 @@ impl History {
             let is_last =
                 index + 1 == count && last_wall.saturating_sub(one.onset_wall_ms) < LONGEST_MS;
             let trigger = own(one.trigger_wall_ms.unwrap_or(one.onset_wall_ms));
-            StallAt {
+            StallTimes {
                 onset: own(one.onset_wall_ms),
                 trigger,
                 end: match one.end_wall_ms {
@@ -161,7 +161,7 @@ impl History {
         {
             return Ok(Some((first, now)));
         }
-        let all = store::recorded(&self.options.path, i64::MIN / 2, i64::MAX / 2)?;
+        let all = store::history_coverage(&self.options.path, i64::MIN / 2, i64::MAX / 2)?;
         let Some((first, last)) = all.first_wall_ms.zip(all.last_wall_ms) else {
             return Ok(None);
         };
@@ -209,7 +209,7 @@ impl Source for History {
                 Some(self.judge(&mut incident, stall))
             }
             None => {
-                incident.stall = asked(looked_at);
+                incident.stall = viewed_time(looked_at);
                 None
             }
         };
@@ -238,14 +238,14 @@ impl Source for History {
             verdict,
             stalls,
             kind: match self.is_recorded {
-                true => Kind::Recorder,
-                false => Kind::History,
+                true => RecordingKind::Recorder,
+                false => RecordingKind::History,
             },
             path: self.options.path.display().to_string(),
-            listed: self
+            incidents: self
                 .listing
-                .of(&self.options.dir, noted.as_deref().unwrap_or_default()),
-            told,
+                .read(&self.options.dir, noted.as_deref().unwrap_or_default()),
+            recorder: told,
             is_newest: to == newest,
             read_wall_ms: Some((self.options.now)()),
             notes,
@@ -256,7 +256,7 @@ impl Source for History {
         self.is_recorded.then_some(EVERY)
     }
 
-    fn told(&mut self) -> Option<Told> {
+    fn recorder_state(&mut self) -> Option<RecorderState> {
         (self.options.ask)()
     }
 
@@ -278,10 +278,10 @@ impl Source for History {
 }
 
 /// What is read begins some minutes before, and before the stall of that moment.
-fn begin(at: i64, noted: Option<&[Noted]>) -> i64 {
+fn begin(at: i64, noted: Option<&[NotedStall]>) -> i64 {
     let usual = at.saturating_sub(BEFORE_MS);
-    let is_near = |one: &Noted| at.saturating_sub(one.onset_wall_ms) < LONGEST_MS;
-    let lasts = |one: &&Noted| is_near(one) && one.end_wall_ms.is_none_or(|end| end >= at);
+    let is_near = |one: &NotedStall| at.saturating_sub(one.onset_wall_ms) < LONGEST_MS;
+    let lasts = |one: &&NotedStall| is_near(one) && one.end_wall_ms.is_none_or(|end| end >= at);
     let mut before = noted.unwrap_or_default().iter();
     let last = before.rfind(|one| one.onset_wall_ms <= at);
     let stall = last.filter(lasts);
@@ -299,8 +299,8 @@ fn server_label(path: &Path) -> Option<&str> {
         .strip_suffix(".db")
 }
 
-fn seen_stall(stall: recorder::Replayed) -> StallAt {
-    StallAt {
+fn seen_stall(stall: recorder::Replayed) -> StallTimes {
+    StallTimes {
         onset: stall.onset,
         trigger: stall.at,
         end: stall.end,
@@ -308,7 +308,7 @@ fn seen_stall(stall: recorder::Replayed) -> StallAt {
     }
 }
 
-fn as_stall(stall: &StallAt, all: &[StallAt]) -> Stall {
+fn as_stall(stall: &StallTimes, all: &[StallTimes]) -> Stall {
     let earlier = all.iter().filter(|one| one.onset < stall.onset);
     Stall {
         onset: stall.onset,
@@ -327,13 +327,13 @@ fn as_stall(stall: &StallAt, all: &[StallAt]) -> Stall {
 }
 
 /// No stall: the moment itself, as somebody asked for it.
-fn asked(at: Millis) -> Stall {
+fn viewed_time(at: Millis) -> Stall {
     Stall {
         onset: at,
         trigger: at,
         end: Some(at),
         triggers: vec![Trigger {
-            rule: Stall::ASKED.to_owned(),
+            rule: Stall::REQUESTED.to_owned(),
             says: "somebody asked for this time; no stall was noticed in it".to_owned(),
         }],
         earlier: Vec::new(),

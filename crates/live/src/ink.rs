@@ -49,7 +49,7 @@ impl Palette {
     ];
 
     /// What the environment asks for: none with `NO_COLOR` (no-color.org), else what `TERM` and `COLORTERM` say.
-    pub fn of_environment(get: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
         let has = |name: &str| get(name).filter(|value| !value.is_empty());
         let term = has("TERM").unwrap_or_default();
         match (has("NO_COLOR"), has("COLORTERM")) {
@@ -64,7 +64,7 @@ impl Palette {
 
     /// How an ink looks. The orange and the blue of the cube (#af5f00, #5f5fff) have a contrast of 4.4 and more on black
     /// and on white; with fewer colours they are what comes nearest.
-    pub fn look(self, ink: Ink) -> Look {
+    pub fn style(self, ink: Ink) -> Look {
         let is_box = matches!(ink, Ink::More | Ink::Less);
         let as_letters = match ink {
             Ink::More => Ink::Bad,
@@ -121,13 +121,13 @@ pub fn cut(text: &str, most: usize) -> String {
 
 impl Line {
     /// A line of one piece.
-    pub fn of(ink: Ink, text: &str) -> Self {
+    pub fn colored(ink: Ink, text: &str) -> Self {
         Self::default().add(ink, text)
     }
 
     /// An ordinary line.
     pub fn plain(text: &str) -> Self {
-        Self::of(Ink::Plain, text)
+        Self::colored(Ink::Plain, text)
     }
 
     /// With another piece behind it.
@@ -197,7 +197,7 @@ impl Line {
     }
 
     /// Its pieces.
-    pub fn pieces(&self) -> &[(Ink, String)] {
+    pub fn spans(&self) -> &[(Ink, String)] {
         &self.pieces
     }
 
@@ -226,7 +226,7 @@ pub fn wrapped(ink: Ink, text: &str, indent: usize, columns: usize) -> Vec<Line>
             false => lines.push(format!("{:indent$}{word}", "")),
         }
     }
-    lines.iter().map(|line| Line::of(ink, line)).collect()
+    lines.iter().map(|line| Line::colored(ink, line)).collect()
 }
 
 /// Text for terminals that have ASCII only.
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn the_environment_chooses_the_colours() {
         let of = |set: &[(&str, &str)]| {
-            Palette::of_environment(|name| {
+            Palette::from_environment(|name| {
                 let found = set.iter().find(|(key, _)| *key == name);
                 found.map(|(_, value)| (*value).to_owned())
             })
@@ -299,7 +299,7 @@ mod tests {
         ] {
             assert_eq!(of(set), palette, "{set:?}");
         }
-        let off = Palette::Off.look(Ink::Bad);
+        let off = Palette::Off.style(Ink::Bad);
         assert!(off.bold && off.colour.is_none());
     }
 

@@ -4,7 +4,7 @@ pub use crate::press::Press;
 
 /// The screens, by digit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shown {
+pub enum Screen {
     /// Is it stalled, why, since when.
     Now,
     /// Who waits for whom.
@@ -29,7 +29,7 @@ pub enum Shown {
 #[derive(Debug, Clone, Copy)]
 pub struct ScreenName {
     /// The screen.
-    pub shown: Shown,
+    pub shown: Screen,
     /// Its digit.
     pub digit: char,
     /// Its name.
@@ -41,7 +41,7 @@ pub struct ScreenName {
 }
 
 const fn screen(
-    shown: Shown,
+    shown: Screen,
     digit: char,
     name: &'static str,
     short: &'static str,
@@ -59,22 +59,22 @@ const fn screen(
 /// Every screen, in the order in which one asks.
 #[rustfmt::skip]
 pub static SCREENS: [ScreenName; 9] = [
-    screen(Shown::Now, '1', "Now", "now", "is it stalled, why, since when"),
-    screen(Shown::Threads, '2', "Threads", "thr", "who waits for whom"),
-    screen(Shown::Locks, '3', "Locks", "lock", "which lock, and who holds it"),
-    screen(Shown::Flame, '4', "Flame", "flame", "where the processors are, against the time before; t: a table"),
-    screen(Shown::Statements, '5', "Statements", "stmt", "what came in"),
-    screen(Shown::Host, '6', "Host", "host", "is it the machine"),
-    screen(Shown::Signals, '7', "Signals", "sig", "what else moved, the farthest first"),
-    screen(Shown::Incidents, '8', "Incidents", "inc", "has it happened before"),
-    screen(Shown::Recorder, '9', "Recorder", "rec", "can this be trusted: sources, ages, what is absent"),
+    screen(Screen::Now, '1', "Now", "now", "is it stalled, why, since when"),
+    screen(Screen::Threads, '2', "Threads", "thr", "who waits for whom"),
+    screen(Screen::Locks, '3', "Locks", "lock", "which lock, and who holds it"),
+    screen(Screen::Flame, '4', "Flame", "flame", "where the processors are, against the time before; t: a table"),
+    screen(Screen::Statements, '5', "Statements", "stmt", "what came in"),
+    screen(Screen::Host, '6', "Host", "host", "is it the machine"),
+    screen(Screen::Signals, '7', "Signals", "sig", "what else moved, the farthest first"),
+    screen(Screen::Incidents, '8', "Incidents", "inc", "has it happened before"),
+    screen(Screen::Recorder, '9', "Recorder", "rec", "can this be trusted: sources, ages, what is absent"),
 ];
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Shows a screen.
-    Show(Shown),
+    Show(Screen),
     /// Opens the chosen row.
     Drill,
     /// Goes back.

@@ -51,7 +51,7 @@ pub use draw::draw;
 pub use history::{Diagnose, History, HistoryOptions};
 pub use ink::{Ink, Line, Palette};
 pub use listing::list;
-pub use model::{Kind, Listed, Model, Noted, StallAt, Told};
+pub use model::{IncidentEntry, Model, NotedStall, RecorderState, RecordingKind, StallTimes};
 pub use plain::plain;
 pub use run::{Options, run};
 pub use screens::page;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use cli::recorded;
 
-use crate::model::{Listed, Noted};
+use crate::model::{IncidentEntry, NotedStall};
 
 /// Incidents that are listed, the latest.
 const LISTED_MAX: usize = 500;
@@ -13,12 +13,12 @@ const LISTED_MAX: usize = 500;
 /// The files of a directory, read again when one came or went.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    read: Option<(PathBuf, Option<SystemTime>, Vec<Listed>)>,
+    read: Option<(PathBuf, Option<SystemTime>, Vec<IncidentEntry>)>,
 }
 
 impl Listing {
     /// They, with the stalls that were noticed and not captured, the latest first.
-    pub(crate) fn of(&mut self, dir: &Path, noted: &[Noted]) -> Vec<Listed> {
+    pub(crate) fn read(&mut self, dir: &Path, noted: &[NotedStall]) -> Vec<IncidentEntry> {
         let changed = dir.metadata().and_then(|there| there.modified()).ok();
         let is_same = |read: &(PathBuf, Option<SystemTime>, _)| read.0 == dir && read.1 == changed;
         if !self.read.as_ref().is_some_and(is_same) {
@@ -33,11 +33,11 @@ impl Listing {
     }
 }
 
-fn without_file(noted: &Noted) -> Listed {
+fn without_file(noted: &NotedStall) -> IncidentEntry {
     let length = noted
         .end_wall_ms
         .map(|end| end.saturating_sub(noted.onset_wall_ms));
-    Listed {
+    IncidentEntry {
         path: None,
         onset_wall_ms: noted.onset_wall_ms,
         length_ms: length.and_then(|ms| u64::try_from(ms).ok()),
@@ -48,12 +48,12 @@ fn without_file(noted: &Noted) -> Listed {
 }
 
 /// The incidents of a directory, the latest first.
-pub fn list(dir: &Path) -> Vec<Listed> {
-    let listed: Vec<Listed> = recorded::summaries(dir)
+pub fn list(dir: &Path) -> Vec<IncidentEntry> {
+    let listed: Vec<IncidentEntry> = recorded::summaries(dir)
         .into_iter()
         .map(|(path, summary)| {
             let first = summary.stall.triggers.first();
-            Listed {
+            IncidentEntry {
                 onset_wall_ms: summary.clock.wall_ms(summary.stall.onset),
                 length_ms: summary
                     .stall
@@ -69,7 +69,7 @@ pub fn list(dir: &Path) -> Vec<Listed> {
     latest(listed)
 }
 
-fn latest(mut listed: Vec<Listed>) -> Vec<Listed> {
+fn latest(mut listed: Vec<IncidentEntry>) -> Vec<IncidentEntry> {
     listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
     listed.truncate(LISTED_MAX);
     listed

@@ -18,7 +18,7 @@ const NEAR_MS: Millis = 30_000;
 
 /// What a recording was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordingKind {
     /// An incident's file.
     File,
     /// What others captured.
@@ -29,9 +29,9 @@ pub enum Kind {
     Recorder,
 }
 
-impl Kind {
+impl RecordingKind {
     /// In a word, for the head.
-    pub fn word(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::File => "INCIDENT",
             Self::Captures => "CAPTURES",
@@ -43,7 +43,7 @@ impl Kind {
 
 /// A stall in the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StallAt {
+pub struct StallTimes {
     /// When its first sign began.
     pub onset: Millis,
     /// When the recorder was sure.
@@ -54,9 +54,9 @@ pub struct StallAt {
     pub triggers: Vec<Trigger>,
 }
 
-impl StallAt {
+impl StallTimes {
     /// That of an incident.
-    pub fn of(stall: &Stall) -> Self {
+    pub fn from_stall(stall: &Stall) -> Self {
         Self {
             onset: stall.onset,
             trigger: stall.trigger,
@@ -68,7 +68,7 @@ impl StallAt {
 
 /// An incident that is kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct IncidentEntry {
     /// Its file; none for a stall that was noticed and not captured.
     pub path: Option<PathBuf>,
     /// When it began, milliseconds since 1970 UTC.
@@ -85,7 +85,7 @@ pub struct Listed {
 
 /// A stall that a recorder noticed and wrote down, captured or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Noted {
+pub struct NotedStall {
     /// The server's label.
     pub server: String,
     /// When it began, milliseconds since 1970 UTC.
@@ -104,7 +104,7 @@ pub struct Noted {
 
 /// How a recorder that runs does, as it says itself.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct RecorderState {
     /// How old its last beat is, milliseconds.
     pub beat_age_ms: Option<Millis>,
     /// A stall lasts, for so long.
@@ -125,15 +125,15 @@ pub struct Model {
     /// What is said of its stall.
     pub verdict: Option<Verdict>,
     /// The stalls in it, oldest first.
-    pub stalls: Vec<StallAt>,
+    pub stalls: Vec<StallTimes>,
     /// What it was read from.
-    pub kind: Kind,
+    pub kind: RecordingKind,
     /// Its path.
     pub path: String,
     /// Incidents of the same directory, the latest first.
-    pub listed: Vec<Listed>,
+    pub incidents: Vec<IncidentEntry>,
     /// What the recorder says that runs.
-    pub told: Option<Told>,
+    pub recorder: Option<RecorderState>,
     /// It reaches to the newest that there is: of a history an older part may be read.
     pub is_newest: bool,
     /// When it was read, milliseconds since 1970 UTC; none of what does not change.
@@ -144,15 +144,20 @@ pub struct Model {
 
 impl Model {
     /// Of an incident that was read.
-    pub fn of_incident(incident: Incident, verdict: Verdict, kind: Kind, path: String) -> Self {
+    pub fn from_incident(
+        incident: Incident,
+        verdict: Verdict,
+        kind: RecordingKind,
+        path: String,
+    ) -> Self {
         Self {
-            stalls: vec![StallAt::of(&incident.stall)],
+            stalls: vec![StallTimes::from_stall(&incident.stall)],
             incident,
             verdict: Some(verdict),
             kind,
             path,
-            listed: Vec::new(),
-            told: None,
+            incidents: Vec::new(),
+            recorder: None,
             is_newest: true,
             read_wall_ms: None,
             notes: Vec::new(),
@@ -188,8 +193,8 @@ impl Model {
     /// Where one begins to look: in a recorder's at the end, else in the stall, so that its onset is to be seen too.
     pub fn opening(&self) -> Millis {
         match self.kind {
-            Kind::Recorder | Kind::History => self.last(),
-            Kind::File | Kind::Captures => {
+            RecordingKind::Recorder | RecordingKind::History => self.last(),
+            RecordingKind::File | RecordingKind::Captures => {
                 let stall = self.incident.stall_window();
                 let seen = stall.from.saturating_add(40_000);
                 stall.to.min(seen).clamp(self.first(), self.last())
@@ -198,8 +203,9 @@ impl Model {
     }
 
     /// The stall at a moment.
-    pub fn stall_at(&self, at: Millis) -> Option<&StallAt> {
-        let lasts = |stall: &&StallAt| stall.onset <= at && stall.end.is_none_or(|end| end >= at);
+    pub fn stall_at(&self, at: Millis) -> Option<&StallTimes> {
+        let lasts =
+            |stall: &&StallTimes| stall.onset <= at && stall.end.is_none_or(|end| end >= at);
         self.stalls.iter().rev().find(lasts)
     }
 
@@ -255,7 +261,9 @@ impl Model {
 
     /// How old the newest reading was when it was read; none of what does not grow.
     pub fn silent_ms(&self) -> Option<Millis> {
-        let read = self.read_wall_ms.filter(|_| self.kind == Kind::Recorder)?;
+        let read = self
+            .read_wall_ms
+            .filter(|_| self.kind == RecordingKind::Recorder)?;
         let silent = read.saturating_sub(self.clock().wall_ms(self.last()));
         u64::try_from(silent).ok().filter(|ms| *ms >= OLD_MS)
     }
@@ -263,8 +271,8 @@ impl Model {
     /// Whether evidence was absent at a moment. A history has the same absence once a minute.
     pub fn is_absent(&self, timed: &TimedAbsent, at: Millis) -> bool {
         let lasts = match self.kind {
-            Kind::History | Kind::Recorder => 65_000,
-            Kind::File | Kind::Captures => 2_000,
+            RecordingKind::History | RecordingKind::Recorder => 65_000,
+            RecordingKind::File | RecordingKind::Captures => 2_000,
         };
         timed.first <= at && timed.last.saturating_add(lasts) >= at
     }

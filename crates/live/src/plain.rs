@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use model::{ProbeOutcome, Window};
 use report::evidence::heat::{self, Cell};
-use report::words;
+use report::format;
 
 use crate::model::Model;
 use crate::screens;
@@ -43,7 +43,7 @@ impl Change {
     }
 
     /// With numbers that change while a stall lasts: told again only when what it says is another thing.
-    fn of(at: i64, key: String, text: String) -> Self {
+    fn keyed(at: i64, key: String, text: String) -> Self {
         Self { at, key, text }
     }
 }
@@ -70,7 +70,7 @@ pub fn plain(
                 told.push(change.key);
             }
         }
-        let runs_now = model.told.is_some();
+        let runs_now = model.recorder.is_some();
         if runs && !runs_now {
             print("the recorder does not run any more; waiting for the next one")?;
         }
@@ -101,9 +101,9 @@ fn opening(model: &Model) -> String {
         model.incident.host,
         model.incident.server.label,
         model.incident.server.version,
-        model.kind.word().to_lowercase(),
-        words::moment(model.clock(), model.first()),
-        words::moment(model.clock(), model.last())
+        model.kind.label().to_lowercase(),
+        format::time_text(model.clock(), model.first()),
+        format::time_text(model.clock(), model.last())
     )
 }
 
@@ -119,7 +119,11 @@ fn changes(model: &Model) -> Vec<Change> {
     let zero = model.clock().wall_at_zero_ms;
     for change in &mut all {
         let moment = u64::try_from(change.at.saturating_sub(zero)).unwrap_or(0);
-        change.text = format!("{} {}", words::moment(model.clock(), moment), change.text);
+        change.text = format!(
+            "{} {}",
+            format::time_text(model.clock(), moment),
+            change.text
+        );
     }
     all
 }
@@ -134,7 +138,7 @@ fn stalls(model: &Model) -> Vec<Change> {
             out.push(Change::new(wall(stall.trigger), text));
         }
         if let Some(end) = stall.end {
-            let lasted = words::duration(end.saturating_sub(stall.onset));
+            let lasted = format::duration(end.saturating_sub(stall.onset));
             out.push(Change::new(wall(end), format!("stall ends after {lasted}")));
         }
     }
@@ -144,11 +148,11 @@ fn stalls(model: &Model) -> Vec<Change> {
         let cause = first.map_or("", |first| first.cause.as_str());
         let level = first.map_or("", |first| first.level.word());
         let text = format!("verdict: {}", verdict.sentence);
-        out.push(Change::of(at, format!("{at} {cause} {level}"), text));
+        out.push(Change::keyed(at, format!("{at} {cause} {level}"), text));
         let steps = first.map_or(&[][..], |first| &first.remedy.now);
         out.extend(steps.iter().enumerate().map(|(index, step)| {
             let text = format!("what to do: {}", step.replace('\n', " "));
-            Change::of(at, format!("{at} {cause} {index}"), text)
+            Change::keyed(at, format!("{at} {cause} {index}"), text)
         }));
     }
     out
@@ -167,7 +171,7 @@ fn probes(model: &Model, name: &str, signal: &str) -> Vec<Change> {
             continue;
         };
         if outcome != before {
-            let text = format!("{name}: {}", outcome.words());
+            let text = format!("{name}: {}", outcome.to_text());
             out.push(Change::new(model.clock().wall_ms(at), text));
         }
         before = outcome;
@@ -196,15 +200,15 @@ fn slow_answers(model: &Model) -> Vec<Change> {
         match (took.reduce(f64::max), slow_until) {
             (Some(took), before) => {
                 if before.is_none() {
-                    let text = format!("SELECT 1: slow, {}", words::seconds(took));
-                    out.push(Change::of(wall, format!("{wall} slow"), text));
+                    let text = format!("SELECT 1: slow, {}", format::seconds(took));
+                    out.push(Change::keyed(wall, format!("{wall} slow"), text));
                 }
                 slow_until = Some(second + CALM_SECONDS);
             }
             (None, Some(until)) if second > until => {
                 slow_until = None;
                 let text = "SELECT 1: answered in time again".to_owned();
-                out.push(Change::of(wall, format!("{wall} in time"), text));
+                out.push(Change::keyed(wall, format!("{wall} in time"), text));
             }
             (None, _) => {}
         }
@@ -219,7 +223,7 @@ fn processors(model: &Model) -> Vec<Change> {
         let at = stall.trigger.saturating_add(PROFILE_MS).min(end);
         let wall = model.clock().wall_ms(at);
         let text = screens::processors(model, at)?;
-        Some(Change::of(wall, format!("{wall} processors"), text))
+        Some(Change::keyed(wall, format!("{wall} processors"), text))
     });
     told.collect()
 }
@@ -235,7 +239,7 @@ fn absences(model: &Model) -> Vec<Change> {
             let text = format!(
                 "absent: {} ({})",
                 timed.absent.what,
-                timed.absent.reason.words()
+                timed.absent.reason.to_text()
             );
             Change::new(model.clock().wall_ms(timed.first), text)
         })

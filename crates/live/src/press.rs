@@ -41,7 +41,7 @@ pub enum Press {
 
 impl Press {
     /// From what the terminal sent; nothing for what has no meaning here.
-    pub fn of(event: KeyEvent) -> Option<Self> {
+    pub fn from_event(event: KeyEvent) -> Option<Self> {
         if event.kind == KeyEventKind::Release {
             return None;
         }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_terminals_send() {
-        let key = |code, modifiers| Press::of(KeyEvent::new(code, modifiers));
+        let key = |code, modifiers| Press::from_event(KeyEvent::new(code, modifiers));
         for (code, modifiers, press) in [
             (KeyCode::Left, KeyModifiers::SHIFT, Some(Press::ShiftLeft)),
             (

@@ -18,7 +18,7 @@ use crate::control::{Effect, press};
 use crate::draw::draw;
 use crate::ink::{Palette, width};
 use crate::keys::Press;
-use crate::model::{Kind, Model, Told};
+use crate::model::{Model, RecorderState, RecordingKind};
 use crate::screens::page;
 use crate::source::{Opener, Source};
 use crate::state::State;
@@ -52,7 +52,7 @@ enum Ask {
 
 enum Got {
     Read(Option<i64>, Result<Option<Arc<Model>>>, Option<Duration>),
-    Told(Option<Told>),
+    Told(Option<RecorderState>),
     Exported(Result<PathBuf>),
 }
 
@@ -120,7 +120,7 @@ pub fn run(source: Box<dyn Source + Send>, open: &Opener<'_>, options: Options) 
 
 /// Gives a key to the recording on top.
 fn taken(stack: &mut [Opened], key: KeyEvent) -> Effect {
-    let (Some(top), Some(key)) = (stack.last_mut(), Press::of(key)) else {
+    let (Some(top), Some(key)) = (stack.last_mut(), Press::from_event(key)) else {
         return Effect::Nothing;
     };
     let (columns, lines) = size();
@@ -197,7 +197,7 @@ fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>) {
                 let read = source.read(around).map(|model| model.map(Arc::new));
                 Got::Read(around, read, source.every())
             }
-            Ask::Tell => Got::Told(source.told()),
+            Ask::Tell => Got::Told(source.recorder_state()),
             Ask::Export(model, directory) => Got::Exported(source.export(&model, &directory)),
         };
         if gets.send(got).is_err() {
@@ -251,7 +251,12 @@ impl Opened {
 
     /// Asks for what is missing: the time that the cursor went to, the newest where it follows.
     fn ask(&mut self) {
-        if self.is_reading || !matches!(self.model.kind, Kind::History | Kind::Recorder) {
+        if self.is_reading
+            || !matches!(
+                self.model.kind,
+                RecordingKind::History | RecordingKind::Recorder
+            )
+        {
             return;
         }
         let clock = self.model.clock();

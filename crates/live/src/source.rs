@@ -19,7 +19,7 @@ pub trait Source {
     }
 
     /// Reads how the recorder does, at once; nothing where none runs.
-    fn told(&mut self) -> Option<crate::model::Told> {
+    fn recorder_state(&mut self) -> Option<crate::model::RecorderState> {
         None
     }
 
@@ -40,7 +40,7 @@ impl Recording {
     /// A recording that was read.
     pub fn new(model: Model) -> Self {
         Self {
-            is_file: model.kind == crate::model::Kind::File,
+            is_file: model.kind == crate::model::RecordingKind::File,
             model: Some(model),
         }
     }
@@ -65,6 +65,6 @@ pub(crate) fn write(model: &Model, directory: &Path) -> Result<PathBuf> {
     if path.symlink_metadata().is_ok() {
         anyhow::bail!("{}: it is there already", path.display());
     }
-    store::write_frame_file(&model.incident, &path)?;
+    store::write_incident_file(&model.incident, &path)?;
     Ok(path)
 }

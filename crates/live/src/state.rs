@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use model::Millis;
 
-use crate::keys::{SCREENS, Shown};
+use crate::keys::{SCREENS, Screen};
 use crate::model::Model;
-use crate::table::Wanted;
+use crate::table::TableOptions;
 
 /// What lies over a screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Over {
+pub enum Overlay {
     /// Nothing.
     #[default]
     Nothing,
@@ -33,7 +33,7 @@ pub enum Over {
 
 /// What is being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum PromptKind {
     /// A filter of the table.
     Filter,
     /// A moment.
@@ -44,9 +44,9 @@ pub enum Asked {
 
 /// A line that is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
+pub struct Prompt {
     /// What for.
-    pub asked: Asked,
+    pub asked: PromptKind,
     /// So far.
     pub text: String,
     /// What is wrong with it.
@@ -66,27 +66,27 @@ pub struct Flame {
 #[derive(Debug, Clone)]
 pub struct State {
     /// The screen.
-    pub shown: Shown,
+    pub shown: Screen,
     /// The moment that is looked at, milliseconds since 1970 UTC; the newest where there is none.
     pub at_wall_ms: Option<i64>,
     /// How each table is wanted.
-    pub tables: HashMap<Shown, Wanted>,
+    pub tables: HashMap<Screen, TableOptions>,
     /// The filters as they were typed.
-    pub filters: HashMap<Shown, String>,
+    pub filters: HashMap<Screen, String>,
     /// How the flame graph is looked at.
     pub flame: Flame,
     /// What lies over it.
-    pub over: Over,
+    pub over: Overlay,
     /// Lines of it that are above.
     pub scroll: usize,
     /// What is typed.
-    pub input: Option<Input>,
+    pub input: Option<Prompt>,
     /// The word that the help is searched for.
     pub help_word: String,
     /// Said once.
     pub message: Option<String>,
     /// The screens before, for Backspace.
-    pub trail: Vec<Shown>,
+    pub trail: Vec<Screen>,
     /// Recordings that lie below this one: it was opened from a list.
     pub depth: usize,
     /// Letters of ASCII only.
@@ -101,12 +101,12 @@ impl State {
     pub fn new(model: &Model, is_ascii: bool) -> Self {
         let is_newest = model.opening() == model.last();
         Self {
-            shown: Shown::Now,
+            shown: Screen::Now,
             at_wall_ms: (!is_newest).then(|| model.clock().wall_ms(model.opening())),
             tables: HashMap::new(),
             filters: HashMap::new(),
             flame: Flame::default(),
-            over: Over::Nothing,
+            over: Overlay::Nothing,
             scroll: 0,
             input: None,
             help_word: String::new(),
@@ -124,7 +124,7 @@ impl State {
     }
 
     /// How the table of the screen is wanted.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> TableOptions {
         self.tables.get(&self.shown).cloned().unwrap_or_default()
     }
 

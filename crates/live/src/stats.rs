@@ -1,6 +1,6 @@
 //! What a signal is at a moment, what it was before, and how far apart the two are.
 
-use model::{Kind, Measure, Millis, Series, Timeline, Window};
+use model::{Measure, Millis, Series, SignalKind, Timeline, Window};
 
 /// A counter's rate at a moment is of this time, milliseconds: sources are read each second.
 const NOW_MS: Millis = 2_000;
@@ -53,8 +53,8 @@ pub fn now(timeline: &Timeline, series: &Series, at: Millis) -> Option<f64> {
         to: at,
     };
     match series.kind {
-        Kind::Gauge => timeline.measure(series, Measure::Last, within(SLOW_MS)),
-        Kind::Counter => timeline
+        SignalKind::Gauge => timeline.measure(series, Measure::Last, within(SLOW_MS)),
+        SignalKind::Counter => timeline
             .measure(series, Measure::Rate, within(NOW_MS))
             .or_else(|| timeline.measure(series, Measure::Rate, within(SLOW_MS))),
     }
@@ -87,7 +87,7 @@ pub fn now_of(timeline: &Timeline, name: &str, at: Millis) -> Option<f64> {
 /// The values of a signal in a window; counters as rates.
 pub fn points(timeline: &Timeline, series: &Series, window: Window) -> Vec<Point> {
     match series.kind {
-        Kind::Gauge => timeline
+        SignalKind::Gauge => timeline
             .points_in(series, window)
             .filter(|(_, value)| value.is_finite())
             .map(|(at, value)| Point {
@@ -96,7 +96,7 @@ pub fn points(timeline: &Timeline, series: &Series, window: Window) -> Vec<Point
                 value,
             })
             .collect(),
-        Kind::Counter => {
+        SignalKind::Counter => {
             let lead = Window {
                 from: window.from.saturating_sub(SLOW_MS),
                 to: window.to,
@@ -252,12 +252,12 @@ mod tests {
 
     use super::*;
 
-    fn timeline(values: &[(Millis, f64)], kind: Kind) -> Timeline {
+    fn timeline(values: &[(Millis, f64)], kind: SignalKind) -> Timeline {
         let mut timeline = Timeline::default();
         for (at, value) in values {
             let reading = match kind {
-                Kind::Gauge => Reading::gauge("s.x", Unit::Count, *value),
-                Kind::Counter => Reading::counter("s.x", Unit::Count, *value),
+                SignalKind::Gauge => Reading::gauge("s.x", Unit::Count, *value),
+                SignalKind::Counter => Reading::counter("s.x", Unit::Count, *value),
             };
             timeline.push_readings("s", *at, &[reading]);
         }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_counter_is_told_by_its_rate() {
         let values: Vec<(Millis, f64)> = (0..10).map(|s| (s * 1000, s as f64 * 50.0)).collect();
-        let timeline = timeline(&values, Kind::Counter);
+        let timeline = timeline(&values, SignalKind::Counter);
         let series = timeline.get("s.x").unwrap();
         assert_eq!(now(&timeline, series, 9_000), Some(50.0));
         assert_eq!(now(&timeline, series, 60_000), None);
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_silent_source_tells_nothing_of_now() {
-        for kind in [Kind::Counter, Kind::Gauge] {
+        for kind in [SignalKind::Counter, SignalKind::Gauge] {
             let values: Vec<(Millis, f64)> = (0..10).map(|s| (s * 1000, s as f64 * 50.0)).collect();
             let timeline = timeline(&values, kind);
             let series = timeline.get("s.x").unwrap();
@@ -291,7 +291,7 @@ mod tests {
             assert_eq!(now(&timeline, series, 13_000), None);
         }
         // One that is read each ten seconds is not silent after nine.
-        let slow = timeline(&[(0, 1.0), (10_000, 2.0)], Kind::Gauge);
+        let slow = timeline(&[(0, 1.0), (10_000, 2.0)], SignalKind::Gauge);
         assert_eq!(now(&slow, slow.get("s.x").unwrap(), 19_000), Some(2.0));
     }
 
@@ -329,7 +329,7 @@ mod tests {
             .filter(|s| !(40..60).contains(s))
             .map(|s| (s * 1000, if s == 25 { 9.5 } else { 1.0 }))
             .collect();
-        let timeline = timeline(&values, Kind::Gauge);
+        let timeline = timeline(&values, SignalKind::Gauge);
         let points = points(&timeline, timeline.get("s.x").unwrap(), ALL);
         let columns = columns(&points, ALL, 10);
         assert_eq!(strip(&columns, 10.0, true), "1191  1111");

@@ -110,7 +110,7 @@ pub struct Table {
 
 /// How a reader wants a table.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wanted {
+pub struct TableOptions {
     /// Sorted by this column; as it comes otherwise.
     pub sort: Option<usize>,
     /// The other way round.
@@ -129,7 +129,7 @@ impl Table {
     }
 
     /// The rows that are wanted, in the order that is wanted.
-    pub fn wanted(&self, wanted: &Wanted) -> Vec<&Row> {
+    pub fn wanted(&self, wanted: &TableOptions) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self
             .rows
             .iter()
@@ -177,7 +177,7 @@ impl Table {
     }
 
     /// The table on so many lines, its head among them.
-    pub fn lines(&self, wanted: &Wanted, columns: usize, lines: usize) -> Vec<Line> {
+    pub fn lines(&self, wanted: &TableOptions, columns: usize, lines: usize) -> Vec<Line> {
         let shown = self.shown(columns);
         let mut head = Line::default();
         for (index, room) in &shown {
@@ -259,7 +259,7 @@ impl Table {
 
 /// Text in a column of the line.
 fn place(line: &mut Line, text: &str, ink: Ink, room: usize, right: bool) {
-    if !line.pieces().is_empty() {
+    if !line.spans().is_empty() {
         line.push(Ink::Plain, " ");
     }
     let begin = line.width();
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn columns_give_way_and_rows_are_sorted() {
-        let mut wanted = Wanted::default();
+        let mut wanted = TableOptions::default();
         let lines = table().lines(&wanted, 40, 9);
         assert_eq!(
             text(&lines),
@@ -345,9 +345,9 @@ mod tests {
     fn a_filter_leaves_rows_out() {
         let names = table().names();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut wanted = Wanted {
+        let mut wanted = TableOptions {
             filter: Some(Filter::parse("time > 5", &names).unwrap()),
-            ..Wanted::default()
+            ..TableOptions::default()
         };
         assert_eq!(table().wanted(&wanted).len(), 1);
         wanted.filter = Some(Filter::parse("time > 50", &names).unwrap());

@@ -1,3 +1,5 @@
+//! Evidence that could not be taken, as a value with its reason: absent is never zero.
+
 use serde::{Deserialize, Serialize};
 
 /// What a source is called that was read in part only, because it is too much. Why it was cut says how far it was read.
@@ -64,7 +66,7 @@ impl Reason {
     ];
 
     /// The reason in plain words, for people.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::Deadline => "no answer in time",
             Self::Permission => "not permitted",

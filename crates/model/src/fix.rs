@@ -44,35 +44,35 @@ pub enum FixAction {
     Sysctl {
         /// Its name with dots, as sysctl(8) has it.
         key: String,
-        /// What it becomes.
+        /// The value that it is set to.
         value: FixValue,
     },
     /// A variable of the server that can be set while it runs.
     SetGlobal {
-        /// Its name.
+        /// The variable, as the server or the program spells it.
         variable: String,
-        /// What it becomes.
+        /// The value that it is set to.
         value: FixValue,
     },
     /// A variable of the server that is read at its start only.
     OptionFile {
-        /// Its name.
+        /// The variable, as the server or the program spells it.
         variable: String,
-        /// What it becomes.
+        /// The value that it is set to.
         value: FixValue,
     },
     /// Another memory allocator (jemalloc or tcmalloc) for the server.
     PreloadAllocator,
     /// A variable in the environment that the server is started with.
     ServerEnvironment {
-        /// Its name.
+        /// The variable, as the server or the program spells it.
         variable: String,
-        /// Its value.
+        /// The value that it is given.
         value: String,
     },
     /// The limit of open files that the server is started with.
     OpenFilesLimit {
-        /// What it becomes.
+        /// The value that it is set to.
         value: FixValue,
     },
     /// A session that others wait behind is ended. There is no undo.
@@ -82,14 +82,14 @@ pub enum FixAction {
     },
     /// The limit of tasks, which threads are, of the server's control group.
     TasksLimit {
-        /// What it becomes.
+        /// The value that it is set to.
         value: FixValue,
     },
 }
 
 impl FixAction {
     /// Its name in cause files.
-    pub fn word(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::ThpNever => "thp-never",
             Self::Sysctl { .. } => "sysctl",
@@ -181,7 +181,7 @@ impl Releases {
     }
 
     /// In words, behind the name of the server: ` 8.0.30 and later`.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let text = |release: &Release| {
             let [major, minor, patch] = release;
             if *patch == 0 {

@@ -1,7 +1,9 @@
+//! An incident: a stall with everything that was recorded around it.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absent, Callers, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotNote, StackBook, Text,
+    Absent, Callers, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotMeta, StackTable, Text,
     ThreadRun, Timeline, Window,
 };
 
@@ -65,12 +67,12 @@ pub struct Stall {
 
 impl Stall {
     /// The rule of what somebody asked for.
-    pub const ASKED: &str = "asked";
+    pub const REQUESTED: &str = "asked";
 
     /// Nobody saw a stall in it: somebody asked for this time.
-    pub fn is_asked_only(&self) -> bool {
+    pub fn is_request_only(&self) -> bool {
         let mut triggers = self.triggers.iter();
-        !self.triggers.is_empty() && triggers.all(|trigger| trigger.rule == Self::ASKED)
+        !self.triggers.is_empty() && triggers.all(|trigger| trigger.rule == Self::REQUESTED)
     }
 
     /// The stall before it.
@@ -134,13 +136,13 @@ pub struct TimedDigest {
 /// An absence, with when and how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedAbsent {
-    /// First time.
+    /// When it was absent first, on the recorder's clock.
     pub first: Millis,
-    /// Last time.
+    /// When it was absent last, on the recorder's clock.
     pub last: Millis,
     /// How many readings were missing.
     pub count: u64,
-    /// What and why.
+    /// What was absent, and why.
     pub absent: Absent,
 }
 
@@ -148,9 +150,9 @@ pub struct TimedAbsent {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackEvidence {
     /// The stacks that the rest refers to.
-    pub book: StackBook,
+    pub book: StackTable,
     /// Every snapshot of all threads, oldest first.
-    pub snapshots: Vec<SnapshotNote>,
+    pub snapshots: Vec<SnapshotMeta>,
     /// What the threads did in them, by begin.
     pub runs: Vec<ThreadRun>,
     /// Profiles of the processors, oldest first; they do not overlap.
@@ -176,7 +178,7 @@ pub struct Mention {
     pub kind: lexicon::Kind,
     /// The name, the state, or the lexicon's pattern of a message: nothing of what else the sentence says.
     pub word: String,
-    /// The capture.
+    /// The capture that the word stands in.
     pub path: String,
     /// Its line, from 1.
     pub line: usize,
@@ -193,15 +195,15 @@ pub struct Incident {
     pub host: String,
     /// The recorder's version.
     pub tool_version: String,
-    /// The server.
+    /// The server that stalled.
     pub server: Server,
-    /// Its clock.
+    /// How the times of this record relate to the time of day.
     pub clock: Clock,
-    /// The stall.
+    /// When it began and ended, and what gave it away.
     pub stall: Stall,
     /// What the file covers.
     pub window: Window,
-    /// All signals.
+    /// All signals, from before the onset to the end of the record.
     pub timeline: Timeline,
     /// Texts, oldest first.
     pub texts: Vec<TimedText>,

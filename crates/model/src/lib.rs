@@ -31,8 +31,8 @@ pub use incident::{
     TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger,
 };
 pub use lock::{
-    ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,
-    WaitChain,
+    ChainLink, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,
+    WaitCounting,
 };
 pub use pattern::matches_pattern;
 pub use plain::{Plain, is_deceptive, push_visible};
@@ -41,17 +41,19 @@ pub use processlist::{ProcessList, Session};
 pub use profile::{Callers, Profile, ProfileCount};
 pub use queries::{
     ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMeasure,
-    QueryWay,
+    QueryMethod,
 };
-pub use sample::{Fact, Reading, Sample, Taken};
+pub use sample::{Fact, Reading, Sample, SourceData};
 pub use semaphore::SemaphoreWait;
-pub use signal::{Kind, Unit, kind_of_status_variable};
+pub use signal::{SignalKind, Unit, kind_of_status_variable};
 pub use source::{Area, Cost, SOURCES, Says, SourceSpec, area_of, areas, source_says};
-pub use stack::{Frame, FrameId, Nameless, Side, Stack, StackBook, StackEnd, StackId};
+pub use stack::{
+    FrameId, FrameSide, Stack, StackEnd, StackFrame, StackId, StackTable, UnnamedReason,
+};
 pub use text::{OwnText, RedactedText, Text, TextKind};
 pub use threads::{
-    FutexWait, Method, RunState, SnapshotNote, Syscall, ThreadAt, ThreadRun, ThreadSession,
-    ThreadSnapshot,
+    FutexWait, RunState, SnapshotMeta, SnapshotMethod, SnapshotThread, Syscall, ThreadRun,
+    ThreadSession, ThreadSnapshot,
 };
 pub use timeline::{Measure, Series, Source, Timeline, View};
 pub use window::Window;

@@ -1,3 +1,5 @@
+//! Lock tables: who waited for which lock, for how long, and who held it.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Absent, Millis, StackId};
@@ -5,7 +7,7 @@ use crate::{Absent, Millis, StackId};
 /// How the waits of a lock table were counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "depth")]
-pub enum Depth {
+pub enum WaitCounting {
     /// From snapshots: waits shorter than the interval are seen with the probability of their
     /// length; counts and times are estimates.
     Sampled {
@@ -66,9 +68,9 @@ pub enum HolderBy {
 /// A thread that holds a lock others wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Its id.
+    /// Thread id, as in `/proc/PID/task`.
     pub tid: u32,
-    /// Its name.
+    /// Name of the thread (`comm`).
     pub name: String,
     /// How that is known.
     pub by: HolderBy,
@@ -87,7 +89,7 @@ pub struct LockCaller {
     pub path: Vec<String>,
     /// A whole stack of such a wait.
     pub stack: StackId,
-    /// Waits.
+    /// Number of waits; estimated from snapshots unless every wait was counted.
     pub waits: u64,
     /// Time waited, microseconds.
     pub total_us: f64,
@@ -106,7 +108,7 @@ pub struct LockRow {
     pub address: u64,
     /// Most threads seen waiting at once. Exact tables: most that waited at once.
     pub waiters_max: u32,
-    /// Waits.
+    /// Number of waits; estimated from snapshots unless every wait was counted.
     pub waits: u64,
     /// Time waited, microseconds.
     pub total_us: f64,
@@ -138,7 +140,7 @@ pub struct KernelLockRow {
     pub name: String,
     /// The kernel's functions that asked for it, innermost first.
     pub path: Vec<String>,
-    /// Waits.
+    /// Number of waits; estimated from snapshots unless every wait was counted.
     pub waits: u64,
     /// Time waited, microseconds.
     pub total_us: f64,
@@ -151,11 +153,11 @@ pub struct KernelLockRow {
 /// One step from those that wait to what they wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainLink {
-    /// The lock's name.
+    /// Name of the lock, as in [`LockRow::name`].
     pub lock: String,
     /// Threads that wait for it.
     pub waiters: u32,
-    /// Who holds it.
+    /// The thread that holds it, where that is known.
     pub holder: Option<Holder>,
 }
 
@@ -171,13 +173,13 @@ pub struct WaitChain {
 /// Who waited for what, for how long, and behind whom.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LockTable {
-    /// Begin.
+    /// Start of the time that the table is about, on the recorder's clock.
     pub from: Millis,
-    /// End.
+    /// End of that time, on the recorder's clock.
     pub to: Millis,
     /// How it was counted.
     #[serde(flatten)]
-    pub depth: Depth,
+    pub depth: WaitCounting,
     /// Locks, most time first.
     pub locks: Vec<LockRow>,
     /// Waits on condition variables that are neither known idling nor known locks: what they wait

@@ -1,3 +1,5 @@
+//! Names with `*`: the one way in which signals are matched by a pattern.
+
 /// Whether `name` matches `pattern`, in which `*` stands for any run of characters.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {

@@ -1,3 +1,5 @@
+//! How a probe of the server ended, and the number by which that is stored as a signal.
+
 use serde::{Deserialize, Serialize};
 
 /// How a probe of the server ended. Each is a different thing with a different cause.
@@ -60,7 +62,7 @@ impl ProbeOutcome {
     }
 
     /// In plain words.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         CODES
             .iter()
             .find(|(outcome, _, _)| *outcome == self)

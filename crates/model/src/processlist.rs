@@ -1,3 +1,5 @@
+//! The processlist of one moment: counts over all sessions, the longest ones in full.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Profiles: how often each stack was on a processor.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, StackId};
@@ -11,22 +13,22 @@ pub struct ProfileCount {
     pub thread: String,
     /// The thread belongs to the server.
     pub server: bool,
-    /// Samples.
+    /// Samples that hit this stack in this thread.
     pub count: u64,
 }
 
 /// What the processors did in a stretch of time. Idle processors give no samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Begin.
+    /// Start, on the recorder's clock.
     pub from: Millis,
-    /// End.
+    /// End, on the recorder's clock.
     pub to: Millis,
     /// Samples a second and processor.
     pub hz: u32,
     /// Processors that were sampled; 1 when only the server's threads were.
     pub processors: u32,
-    /// The samples.
+    /// Samples by stack and thread.
     pub counts: Vec<ProfileCount>,
     /// Samples the kernel could not hand over.
     pub lost: u64,
@@ -46,7 +48,7 @@ pub struct Callers {
 }
 
 impl Profile {
-    /// Number of samples.
+    /// Samples of all stacks together.
     pub fn samples(&self) -> u64 {
         self.counts.iter().map(|row| row.count).sum()
     }

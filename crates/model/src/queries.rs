@@ -1,9 +1,11 @@
+//! Digests of statements: what a server was asked in an interval, by class, whatever method saw it.
+
 use serde::{Deserialize, Serialize};
 
 /// How statements were seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum QueryWay {
+pub enum QueryMethod {
     /// A slow log.
     SlowLog,
     /// A general log.
@@ -16,9 +18,9 @@ pub enum QueryWay {
     StatementCounters,
 }
 
-impl QueryWay {
+impl QueryMethod {
     /// The way in words, for people.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::SlowLog => "the slow log",
             Self::GeneralLog => "the general log",
@@ -33,7 +35,7 @@ impl QueryWay {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryDigest {
     /// How the statements were seen.
-    pub way: QueryWay,
+    pub way: QueryMethod,
     /// The first moment, microseconds since 1970 UTC; absent when nothing tells the time.
     pub from_us: Option<i64>,
     /// The last moment, likewise.
@@ -97,7 +99,7 @@ pub struct QueryClass {
     pub compat_id: Option<String>,
     /// Its kind, as the processlist's statements are classified (`SELECT`, `SHOW WARNINGS`).
     pub kind: String,
-    /// How often.
+    /// How many statements of the class were seen.
     pub count: u64,
     /// How often with an error, where the way tells.
     pub errors: Option<u64>,
@@ -114,7 +116,7 @@ pub struct QueryClass {
     pub programs: Vec<Counted>,
     /// The first and last moment, microseconds since 1970 UTC.
     pub first_us: Option<i64>,
-    /// See `first_us`.
+    /// The last moment it was seen at, microseconds since 1970 UTC.
     pub last_us: Option<i64>,
     /// The slowest one, without literals unless the user asked for them.
     pub sample: Option<String>,
@@ -135,9 +137,9 @@ impl QueryClass {
 /// Something with how often it was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What.
+    /// The user, host, database or program.
     pub name: String,
-    /// How often.
+    /// Statements that it sent, or was used by.
     pub count: u64,
 }
 
@@ -148,11 +150,11 @@ pub struct QueryMeasure {
     pub name: String,
     /// Statements that have it.
     pub count: u64,
-    /// Sum.
+    /// Sum over these statements, in the unit of the measure.
     pub sum: f64,
     /// Smallest, where single statements were seen.
     pub min: Option<f64>,
-    /// Largest.
+    /// Largest, where single statements were seen or the method keeps it.
     pub max: Option<f64>,
     /// Half of the statements have no more, within `quantile_error`.
     pub median: Option<f64>,
@@ -160,7 +162,7 @@ pub struct QueryMeasure {
     pub p95: Option<f64>,
     /// 99 % of the statements have no more, likewise.
     pub p99: Option<f64>,
-    /// Standard deviation.
+    /// Standard deviation, where single statements were seen.
     pub stddev: Option<f64>,
     /// The largest relative error of the quantiles.
     pub quantile_error: Option<f64>,
@@ -172,7 +174,7 @@ pub struct QueryMeasure {
 /// Classes that are told together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FoldedClasses {
-    /// Statements in them.
+    /// Statements of all classes that are folded.
     pub count: u64,
     /// Their time, seconds, where the way tells.
     pub seconds: Option<f64>,

@@ -1,8 +1,10 @@
+//! What one run of one source brings: readings, facts, texts, absences.
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Absent, Kind, Millis, Text, Unit};
+use crate::{Absent, Millis, SignalKind, Text, Unit};
 
 /// One value of one signal.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,29 +13,29 @@ pub struct Reading {
     pub name: Cow<'static, str>,
     /// What the value counts.
     pub unit: Unit,
-    /// Counter or level.
-    pub kind: Kind,
+    /// Whether the value is of a counter or is a level.
+    pub kind: SignalKind,
     /// The value. Counters fit 2^53 exactly.
     pub value: f64,
 }
 
 impl Reading {
-    /// A counter.
+    /// A reading of a counter: it only grows while its owner lives.
     pub fn counter(name: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
         Self {
             name: name.into(),
             unit,
-            kind: Kind::Counter,
+            kind: SignalKind::Counter,
             value,
         }
     }
 
-    /// A level.
+    /// A reading of a level, which may rise and fall.
     pub fn gauge(name: impl Into<Cow<'static, str>>, unit: Unit, value: f64) -> Self {
         Self {
             name: name.into(),
             unit,
-            kind: Kind::Gauge,
+            kind: SignalKind::Gauge,
             value,
         }
     }
@@ -60,10 +62,10 @@ impl Fact {
 
 /// What one run of a source brought.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Taken {
-    /// Values of signals.
+pub struct SourceData {
+    /// Values of signals, all of one moment.
     pub readings: Vec<Reading>,
-    /// Heavier records.
+    /// Records that are kept as texts: a processlist, lines of a log.
     pub texts: Vec<Text>,
     /// Facts; a fact that is as it was before may be left out.
     pub facts: Vec<Fact>,
@@ -81,7 +83,7 @@ pub struct Sample {
     /// How long the reading took, in microseconds.
     pub took_us: u64,
     /// What it brought, or why there is nothing.
-    pub outcome: Result<Taken, Absent>,
+    pub outcome: Result<SourceData, Absent>,
 }
 
 impl Sample {

@@ -1,3 +1,5 @@
+//! What a signal's numbers mean: unit, and whether it counts or is a level.
+
 use serde::{Deserialize, Serialize};
 
 /// What a signal's number counts.
@@ -29,7 +31,7 @@ pub enum Unit {
 /// How a signal's value behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SignalKind {
     /// Only grows, until its owner restarts: its rate is what matters.
     Counter,
     /// A level: its value is what matters.
@@ -72,7 +74,7 @@ const ALL_UNITS: [Unit; 10] = [
     Unit::Code,
 ];
 
-impl Kind {
+impl SignalKind {
     /// The name used in files and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +83,7 @@ impl Kind {
         }
     }
 
-    /// The kind with this [`Kind::name`].
+    /// The kind with this [`SignalKind::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Counter, Self::Gauge]
             .into_iter()
@@ -138,10 +140,14 @@ const GAUGE_PARTS: [&str; 23] = [
 ///
 /// A variable in neither list is taken as a counter: a rate of a level is visibly odd, a level of
 /// a counter looks plausible and is wrong.
-pub fn kind_of_status_variable(name: &str) -> Kind {
+pub fn kind_of_status_variable(name: &str) -> SignalKind {
     let gauge = GAUGE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || GAUGE_PARTS.iter().any(|part| name.contains(part));
-    if gauge { Kind::Gauge } else { Kind::Counter }
+    if gauge {
+        SignalKind::Gauge
+    } else {
+        SignalKind::Counter
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +163,7 @@ mod tests {
             "Open_tables",
             "Innodb_redo_log_logical_size",
         ] {
-            assert_eq!(kind_of_status_variable(gauge), Kind::Gauge, "{gauge}");
+            assert_eq!(kind_of_status_variable(gauge), SignalKind::Gauge, "{gauge}");
         }
         for counter in [
             "Questions",
@@ -166,7 +172,11 @@ mod tests {
             "Innodb_row_lock_time",
             "Innodb_redo_log_current_lsn",
         ] {
-            assert_eq!(kind_of_status_variable(counter), Kind::Counter, "{counter}");
+            assert_eq!(
+                kind_of_status_variable(counter),
+                SignalKind::Counter,
+                "{counter}"
+            );
         }
     }
 
@@ -175,8 +185,8 @@ mod tests {
         for unit in ALL_UNITS {
             assert_eq!(Unit::from_name(unit.name()), Some(unit));
         }
-        for kind in [Kind::Counter, Kind::Gauge] {
-            assert_eq!(Kind::from_name(kind.name()), Some(kind));
+        for kind in [SignalKind::Counter, SignalKind::Gauge] {
+            assert_eq!(SignalKind::from_name(kind.name()), Some(kind));
         }
     }
 }

@@ -19,17 +19,17 @@ pub enum Cost {
 /// A source: one row of the one table.
 #[derive(Debug)]
 pub struct SourceSpec {
-    /// Name.
+    /// Name in checks, absences and the configuration (`buddyinfo`).
     pub name: &'static str,
-    /// What it reads.
+    /// The files or statements that it reads, for people.
     pub reads: &'static str,
     /// Time between readings, milliseconds.
     pub cadence_ms: Millis,
     /// When a reading that is not back is called missing, milliseconds.
     pub deadline_ms: Millis,
-    /// What it costs.
+    /// What a reading costs the machine or the server.
     pub cost: Cost,
-    /// What it needs.
+    /// The right or the setting without which it is absent, for people.
     pub needs: &'static str,
     /// The areas that it brings; one that several bring is in the row of the first.
     pub areas: &'static [Area],

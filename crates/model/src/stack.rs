@@ -1,13 +1,15 @@
+//! Stacks and their frames, each kept once and referred to by number.
+
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of a stack in its [`StackBook`].
+/// Number of a stack in its [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StackId(pub u32);
 
-/// Number of a frame in its [`StackBook`].
+/// Number of a frame in its [`StackTable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FrameId(pub u32);
@@ -15,7 +17,7 @@ pub struct FrameId(pub u32);
 /// Which side of the system call boundary code runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum FrameSide {
     /// The kernel and its modules.
     Kernel,
     /// A program and its libraries.
@@ -25,7 +27,7 @@ pub enum Side {
 /// Why a frame has no function's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Nameless {
+pub enum UnnamedReason {
     /// The image has symbols, and none covers this address: it is stripped, and its debug symbols
     /// are not installed.
     NoSymbol,
@@ -37,9 +39,9 @@ pub enum Nameless {
     KernelHidden,
 }
 
-impl Nameless {
+impl UnnamedReason {
     /// The reason in plain words.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::NoSymbol => "no symbol at this address: debug symbols are not installed",
             Self::ImageUnreadable => "the image's file could not be read",
@@ -51,18 +53,18 @@ impl Nameless {
 
 /// One function on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Frame {
+pub struct StackFrame {
     /// The function as people write it, without parameters (`ha_innobase::index_read`). Without a
     /// symbol: image and start of the function or the address in it (`mariadbd+0x7a3f10`), the
     /// same for every address of a function where the unwinding table tells its start.
     pub name: String,
     /// File name of the image the code is from; `[kernel]`, `[vdso]`; empty when unknown.
     pub image: String,
-    /// Kernel or user.
-    pub side: Side,
+    /// Whether it is code of the kernel or of the process.
+    pub side: FrameSide,
     /// Why there is no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nameless: Option<Nameless>,
+    pub nameless: Option<UnnamedReason>,
 }
 
 /// Why a user stack ends where it does.
@@ -101,7 +103,7 @@ impl StackEnd {
     }
 
     /// The reason in plain words.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::OnProcessor => "the thread was running: its registers could not be read",
@@ -123,31 +125,31 @@ impl StackEnd {
 pub struct Stack {
     /// Frames, innermost first.
     pub frames: Vec<FrameId>,
-    /// Why it ends.
+    /// Why the user's part ends where it does.
     pub end: StackEnd,
 }
 
 /// Stacks and frames, each once.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct StackBook {
-    frames: Vec<Frame>,
+pub struct StackTable {
+    frames: Vec<StackFrame>,
     stacks: Vec<Stack>,
     #[serde(skip)]
-    frame_ids: HashMap<Frame, FrameId>,
+    frame_ids: HashMap<StackFrame, FrameId>,
     #[serde(skip)]
     stack_ids: HashMap<Stack, StackId>,
 }
 
 /// Books are equal when they hold the same stacks under the same numbers.
-impl PartialEq for StackBook {
+impl PartialEq for StackTable {
     fn eq(&self, other: &Self) -> bool {
         self.frames == other.frames && self.stacks == other.stacks
     }
 }
 
-impl StackBook {
+impl StackTable {
     /// A book of these frames and stacks, numbered from 0 as they stand.
-    pub fn from_parts(frames: Vec<Frame>, stacks: Vec<Stack>) -> Self {
+    pub fn from_parts(frames: Vec<StackFrame>, stacks: Vec<Stack>) -> Self {
         let frame_ids = frames.iter().cloned().zip((0..).map(FrameId)).collect();
         let stack_ids = stacks.iter().cloned().zip((0..).map(StackId)).collect();
         Self {
@@ -159,7 +161,7 @@ impl StackBook {
     }
 
     /// The number of a frame; a new one when it is not there yet.
-    pub fn frame_id(&mut self, frame: Frame) -> FrameId {
+    pub fn frame_id(&mut self, frame: StackFrame) -> FrameId {
         if let Some(id) = self.frame_ids.get(&frame) {
             return *id;
         }
@@ -181,7 +183,11 @@ impl StackBook {
     }
 
     /// The number of a stack of whole frames, innermost first.
-    pub fn intern(&mut self, frames: impl IntoIterator<Item = Frame>, end: StackEnd) -> StackId {
+    pub fn intern(
+        &mut self,
+        frames: impl IntoIterator<Item = StackFrame>,
+        end: StackEnd,
+    ) -> StackId {
         let frames = frames
             .into_iter()
             .map(|frame| self.frame_id(frame))
@@ -199,12 +205,12 @@ impl StackBook {
     }
 
     /// The frame with a number, when it is of this book.
-    pub fn frame(&self, id: FrameId) -> Option<&Frame> {
+    pub fn frame(&self, id: FrameId) -> Option<&StackFrame> {
         self.frames.get(id.0 as usize)
     }
 
     /// The frames of a stack, innermost first.
-    pub fn frames_of(&self, id: StackId) -> impl DoubleEndedIterator<Item = &Frame> + Clone {
+    pub fn frames_of(&self, id: StackId) -> impl DoubleEndedIterator<Item = &StackFrame> + Clone {
         self.stack(id)
             .frames
             .iter()
@@ -212,7 +218,7 @@ impl StackBook {
     }
 
     /// All frames, by number.
-    pub fn frames(&self) -> &[Frame] {
+    pub fn frames(&self) -> &[StackFrame] {
         &self.frames
     }
 
@@ -226,18 +232,18 @@ impl StackBook {
 mod tests {
     use super::*;
 
-    fn frame(name: &str) -> Frame {
-        Frame {
+    fn frame(name: &str) -> StackFrame {
+        StackFrame {
             name: name.to_owned(),
             image: "mysqld".to_owned(),
-            side: Side::User,
+            side: FrameSide::User,
             nameless: None,
         }
     }
 
     #[test]
     fn the_same_stack_has_one_number() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let first = book.intern([frame("a"), frame("b")], StackEnd::Complete);
         let second = book.intern([frame("b"), frame("a")], StackEnd::Complete);
         let cut = book.intern([frame("a"), frame("b")], StackEnd::TooDeep);
@@ -257,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_foreign_number_is_an_empty_stack() {
-        let book = StackBook::default();
+        let book = StackTable::default();
         assert_eq!(book.frames_of(StackId(7)).count(), 0);
         assert_eq!(book.stack(StackId(7)).end, StackEnd::Overflow);
     }

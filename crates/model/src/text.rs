@@ -117,7 +117,7 @@ pub struct RedactedText(String);
 impl RedactedText {
     /// What `redactor` leaves of `raw`. Called in the crate `server_text` and nowhere else; a test of that crate
     /// looks through the sources of all.
-    pub fn by(redactor: impl FnOnce(&str) -> String, raw: &str) -> Self {
+    pub fn from_redactor(redactor: impl FnOnce(&str) -> String, raw: &str) -> Self {
         Self(redactor(raw))
     }
 }

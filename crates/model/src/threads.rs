@@ -1,3 +1,5 @@
+//! All threads of a server at one moment: what each does, where it waits, and its stack.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, StackId};
@@ -5,7 +7,7 @@ use crate::{Millis, StackId};
 /// How the stacks of a snapshot were taken, the gentlest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum SnapshotMethod {
     /// BPF task iterator: all threads in one pass, registers, kernel and user stack; nothing stops.
     Bpf,
     /// `/proc/PID/task/TID/syscall` and `process_vm_readv`, thread by thread; nothing stops.
@@ -14,7 +16,7 @@ pub enum Method {
     Ptrace,
 }
 
-impl Method {
+impl SnapshotMethod {
     /// The name in files and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -24,7 +26,7 @@ impl Method {
         }
     }
 
-    /// The method with this [`Method::name`].
+    /// The method with this [`SnapshotMethod::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Bpf, Self::Proc, Self::Ptrace]
             .into_iter()
@@ -32,7 +34,7 @@ impl Method {
     }
 
     /// The method in plain words.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::Bpf => "BPF task iterator, nothing stopped",
             Self::Proc => "/proc and process_vm_readv, nothing stopped",
@@ -85,7 +87,7 @@ impl RunState {
     }
 
     /// The state in plain words.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Sleeping => "sleeping",
@@ -147,16 +149,16 @@ pub struct ThreadSession {
 
 /// A thread in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadAt {
+pub struct SnapshotThread {
     /// Thread id in the host's pid namespace.
     pub tid: u32,
-    /// Its name (`comm`).
+    /// Name of the thread (`comm`).
     pub name: String,
-    /// Its state.
+    /// State for the scheduler, where the snapshot met it.
     pub state: RunState,
     /// The system call it is in; absent when it runs, or when that cannot be read.
     pub syscall: Option<Syscall>,
-    /// Its stack.
+    /// Its stack, in the table of the record.
     pub stack: StackId,
     /// How often it was switched out so far: an unchanged number means that it did not move.
     pub switches: u64,
@@ -169,32 +171,32 @@ pub struct ThreadAt {
 /// All threads of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSnapshot {
-    /// When it began.
+    /// Start of the snapshot, on the recorder's clock.
     pub at: Millis,
     /// How it was taken.
-    pub method: Method,
+    pub method: SnapshotMethod,
     /// Wall time of the capture, before unwinding and naming, in microseconds.
     pub wall_us: u64,
     /// The longest that any one thread was stopped for it, in microseconds.
     pub stopped_us: u64,
     /// The threads, by id.
-    pub threads: Vec<ThreadAt>,
+    pub threads: Vec<SnapshotThread>,
     /// Threads that were there and are not in `threads`: over the limit, or ended in the pass.
     pub left_out: u32,
 }
 
 /// What is kept of a snapshot beside its [`ThreadRun`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SnapshotNote {
-    /// When it began.
+pub struct SnapshotMeta {
+    /// Start of the snapshot, on the recorder's clock.
     pub at: Millis,
     /// How it was taken.
-    pub method: Method,
+    pub method: SnapshotMethod,
     /// Wall time of the capture, in microseconds.
     pub wall_us: u64,
     /// The longest that any one thread was stopped for it, in microseconds.
     pub stopped_us: u64,
-    /// Threads in it.
+    /// Threads of the process in the snapshot.
     pub threads: u32,
     /// Threads whose stack is complete.
     pub complete: u32,
@@ -205,7 +207,7 @@ pub struct SnapshotNote {
 pub struct ThreadRun {
     /// Thread id.
     pub tid: u32,
-    /// Its name.
+    /// Name of the thread (`comm`).
     pub name: String,
     /// First snapshot that shows it so.
     pub from: Millis,
@@ -215,10 +217,10 @@ pub struct ThreadRun {
     pub snapshots: u32,
     /// It was not switched in from the first to the last of them: one single wait.
     pub unmoved: bool,
-    /// Its state.
+    /// State for the scheduler, where the snapshot met it.
     pub state: RunState,
     /// The system call it was in.
     pub syscall: Option<Syscall>,
-    /// Its stack.
+    /// Its stack, in the table of the record.
     pub stack: StackId,
 }

@@ -1,6 +1,8 @@
+//! Signals over time: the store that ring, history and incident share, and the measures of a window.
+
 use std::collections::HashMap;
 
-use crate::{Kind, Millis, Reading, Sample, Unit, Window, matches_pattern};
+use crate::{Millis, Reading, Sample, SignalKind, Unit, Window, matches_pattern};
 
 /// Series kept at the most. A source that invents names (threads, devices) must not fill memory.
 const SERIES_MAX: usize = 16_384;
@@ -14,19 +16,19 @@ const RATE_BASE_MS: Millis = 120_000;
 pub struct Source {
     /// Name in the table of sources.
     pub name: String,
-    /// When, rising.
+    /// Times of its readings on the recorder's clock, ascending.
     pub ticks: Vec<Millis>,
 }
 
 /// One signal over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The signal's name.
+    /// Name of the signal: area, dot, the owner's own name (`vmstat.pswpin`).
     pub name: String,
-    /// What it counts.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Counter or level.
-    pub kind: Kind,
+    /// Whether the values are of a counter or are a level.
+    pub kind: SignalKind,
     /// Index of its source in [`Timeline::sources`].
     pub source: usize,
     /// One value a tick of the source; NaN where the source ran and did not bring this signal.
@@ -36,9 +38,9 @@ pub struct Series {
 /// Signals over time, by source. Ring, history and incident share it.
 #[derive(Debug, Clone, Default)]
 pub struct Timeline {
-    /// Sources.
+    /// The sources, each with the times of its readings.
     pub sources: Vec<Source>,
-    /// Signals.
+    /// The signals; each refers to its source by index.
     pub series: Vec<Series>,
     /// Readings left out because [`SERIES_MAX`] series were there.
     pub dropped_readings: u64,

@@ -7,8 +7,8 @@ use crate::Millis;
 /// A stretch of time, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Begin.
+    /// Start, on the recorder's clock.
     pub from: Millis,
-    /// End.
+    /// End, on the recorder's clock.
     pub to: Millis,
 }

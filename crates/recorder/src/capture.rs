@@ -23,7 +23,7 @@ pub(crate) struct Capture {
 
 impl Capture {
     /// A stall that began at `onset` and was noticed at `at`.
-    pub(crate) fn of(
+    pub(crate) fn from_trigger(
         label: &str,
         clock: &RecorderClock,
         onset: Millis,
@@ -57,7 +57,7 @@ impl Capture {
 
     /// One more stall in it. What was asked for before is about that one from now on.
     pub(crate) fn stalls(&mut self, onset: Millis, at: Millis, trigger: &Trigger) {
-        if self.is_asked_only() {
+        if self.is_request_only() {
             (self.stall.onset, self.stall.trigger) = (onset, at);
             self.stall.triggers.insert(0, trigger.clone());
         }
@@ -66,18 +66,18 @@ impl Capture {
     }
 
     /// Somebody wants to see more.
-    pub(crate) fn go_on_until(&mut self, until: Millis, trigger: Trigger) {
+    pub(crate) fn extend_until(&mut self, until: Millis, trigger: Trigger) {
         let until = until.max(self.asked_until.unwrap_or(0));
         self.asked_until = Some(until);
-        if self.is_asked_only() {
+        if self.is_request_only() {
             self.stall.end = Some(until);
         }
         self.add(trigger);
     }
 
     /// Nobody has seen a stall in it so far: it was asked for.
-    pub(crate) fn is_asked_only(&self) -> bool {
-        self.stall.is_asked_only()
+    pub(crate) fn is_request_only(&self) -> bool {
+        self.stall.is_request_only()
     }
 
     /// A stall lasts, or somebody wants to see more.
@@ -90,7 +90,7 @@ impl Capture {
         let latest = self.stall.onset.saturating_add(config.incident_max_ms);
         let after_stall = match self.stall.end {
             // Nothing is over, so there is no time after it.
-            Some(_) if self.is_asked_only() => 0,
+            Some(_) if self.is_request_only() => 0,
             Some(end) => end.saturating_add(config.after_ms),
             None => latest,
         };

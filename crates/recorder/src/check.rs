@@ -1,3 +1,5 @@
+//! Reads every source of a server once, as `freezeframe check` does.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +24,7 @@ use crate::target::{Shared, Target};
 
 /// How one source answered.
 #[derive(Debug, Clone)]
-pub struct Checked {
+pub struct SourceCheck {
     /// The source.
     pub source: &'static str,
     /// Whether it brought anything.
@@ -37,9 +39,9 @@ pub struct Checked {
 
 /// A short look at a server.
 #[derive(Debug, Default)]
-pub struct Looked {
+pub struct ServerCheck {
     /// How each source answered the first time.
-    pub checked: Vec<Checked>,
+    pub checked: Vec<SourceCheck>,
     /// All signals of the look.
     pub timeline: Timeline,
     /// Facts by name, with what a check reads beside the sources.
@@ -57,12 +59,12 @@ pub struct Looked {
 /// Reads the sources of a server as the recorder would, for `time`: every source at least once,
 /// unless it does not answer within `patience`, and those of each second so often that rates can
 /// be told.
-pub fn look_at(
+pub fn check_server(
     target: Target,
     config: &RecorderConfig,
     patience: Duration,
     time: Duration,
-) -> std::io::Result<Looked> {
+) -> std::io::Result<ServerCheck> {
     let (sender, samples) = sync_channel(SOURCES.len() * 64);
     let stop = Arc::new(AtomicBool::new(false));
     let shared = Arc::new(Shared::new(target));
@@ -90,7 +92,7 @@ pub fn look_at(
     let begin = Instant::now();
     let (patient_until, look_until) = (begin + patience, begin + time);
     let mut first: Vec<Option<Sample>> = vec![None; SOURCES.len()];
-    let mut looked = Looked::default();
+    let mut looked = ServerCheck::default();
     for (row, slot) in SOURCES.iter().zip(&mut first) {
         if shared.misses(row) {
             let sample = missed(row.name, 0);
@@ -144,7 +146,7 @@ pub fn look_at(
     Ok(looked)
 }
 
-impl Looked {
+impl ServerCheck {
     fn add(&mut self, sample: &Sample) {
         self.timeline.push(sample);
         match &sample.outcome {
@@ -181,10 +183,10 @@ impl Looked {
     }
 }
 
-fn checked(source: &'static str, sample: Option<Sample>, patience: Duration) -> Checked {
+fn checked(source: &'static str, sample: Option<Sample>, patience: Duration) -> SourceCheck {
     let Some(sample) = sample else {
         let detail = format!("no answer within {:.1} s", patience.as_secs_f64());
-        return Checked {
+        return SourceCheck {
             source,
             taken: false,
             signals: 0,
@@ -194,14 +196,14 @@ fn checked(source: &'static str, sample: Option<Sample>, patience: Duration) -> 
     };
     let took_ms = sample.took_us as f64 / 1000.0;
     match sample.outcome {
-        Ok(taken) => Checked {
+        Ok(taken) => SourceCheck {
             source,
             taken: !(taken.readings.is_empty() && taken.facts.is_empty() && taken.texts.is_empty()),
             signals: taken.readings.len(),
             took_ms,
             absent: taken.absent,
         },
-        Err(absent) => Checked {
+        Err(absent) => SourceCheck {
             source,
             taken: false,
             signals: 0,

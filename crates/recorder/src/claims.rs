@@ -74,7 +74,7 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meant::tests::process;
+    use crate::target_process::tests::process;
 
     #[test]
     fn a_process_has_one_recorder() {

@@ -1,3 +1,5 @@
+//! The recorder's clock, which no change of the wall clock moves.
+
 use model::{Clock, Millis};
 
 /// The recorder's clock: milliseconds since it was made, by CLOCK_BOOTTIME. Changes of the wall

@@ -1,3 +1,5 @@
+//! How a recorder works: directories, times, limits.
+
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use server::{Address, Login};
 use thiserror::Error;
 
 use crate::claims::Claims;
-use crate::meant;
 use crate::target::{Target, main_port};
+use crate::target_process;
 
 /// The port of a server that is named without one.
 const USUAL_PORT: u16 = 3306;
@@ -82,7 +82,7 @@ pub fn discover_targets(
             .map(|port| Address::Tcp("127.0.0.1".to_owned(), port)),
     );
     if !fixed.is_empty() {
-        let owner = meant::owner_of(found, &fixed);
+        let owner = target_process::owner_of(found, &fixed);
         let mut one = target(owner, fixed);
         one.addresses.extend(own_socket(&one));
         return Ok(vec![one]);
@@ -158,7 +158,7 @@ fn own_socket(target: &Target) -> Option<Address> {
         .iter()
         .all(|address| matches!(address, Address::Tcp(..)));
     // One whose sockets are not seen may be another server.
-    if !named_by_port || !meant::listens_on(process, &target.addresses) {
+    if !named_by_port || !target_process::listens_on(process, &target.addresses) {
         return None;
     }
     crate::target::known_addresses(process)
@@ -192,7 +192,7 @@ const USUAL_SOCKETS: [&str; 3] = [
 
 /// Ways to a server whose own sockets we may not see; empty when they are seen.
 fn guessed_addresses(process: &ServerProcess, option_file: Option<&Address>) -> Vec<Address> {
-    if !meant::is_unseen(process) {
+    if !target_process::is_unseen(process) {
         return Vec::new();
     }
     // In a container the usual place is that container's: at ours another server may listen.
@@ -244,7 +244,7 @@ fn word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meant::tests::process;
+    use crate::target_process::tests::process;
 
     fn login() -> Login {
         Login {

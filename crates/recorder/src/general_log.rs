@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use model::{Absent, Reason, Window};
 use remedy::general_log::{Plan, capture, digest_log};
-use remedy::{LoginWay, ProcessId, ServerWay};
+use remedy::{LoginSource, ProcessId, ServerLogin};
 
 use crate::clock::RecorderClock;
 use crate::notice::{Notice, Notices};
@@ -33,7 +33,7 @@ pub struct GeneralLogPermit {
     /// The directory in which leases are written down.
     pub journal: PathBuf,
     /// How to log in when everything of us is gone; the user's name is the recorder's.
-    pub login: LoginWay,
+    pub login: LoginSource,
     /// How long the log may be on.
     pub time_max: Duration,
     /// How many bytes it may have.
@@ -93,7 +93,7 @@ impl Listening {
         let (to, digest) = captured.read;
         let mut digest =
             digest.map_err(|error| Absent::new(WHAT, Reason::Failed, error.to_string()))?;
-        if let Some(words) = captured.ended_by.words() {
+        if let Some(words) = captured.ended_by.to_text() {
             let cut = Absent::new("statements", Reason::Limit, words);
             digest.blind.push(cut);
         }
@@ -111,13 +111,13 @@ impl Listening {
         })?;
         Ok(Plan {
             journal: permit.journal.clone(),
-            server: ServerWay {
+            server: ServerLogin {
                 address: (&address).into(),
                 process: self.shared.process().map(|process| ProcessId {
                     pid: process.pid,
                     start_time_ticks: process.start_time_ticks,
                 }),
-                login: LoginWay {
+                login: LoginSource {
                     user: self.shared.login().user.clone(),
                     tls: self.shared.login().tls.options().into(),
                     ..permit.login.clone()

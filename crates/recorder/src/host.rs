@@ -1,3 +1,5 @@
+//! The name of this host.
+
 /// The host's name, as the kernel knows it.
 pub fn host_name() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname")

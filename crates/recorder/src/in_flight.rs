@@ -1,3 +1,5 @@
+//! Which sources are being read at the moment, so that one that hangs is seen while it does.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Millis, SOURCES};

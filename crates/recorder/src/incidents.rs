@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::Incident;
-use store::write_frame;
+use store::write_incident;
 
 use crate::notice::{Notice, Notices};
 use crate::stacks::{RawEvidence, StackWatch};
@@ -49,7 +49,7 @@ impl Incidents {
 
     /// Tells of an incident whose stall lasts still. Naming its stacks takes time that the
     /// recorder's own thread does not have.
-    pub(crate) fn tell_preliminary(&self, mut incident: Incident, raw: RawEvidence) {
+    pub(crate) fn announce_preliminary(&self, mut incident: Incident, raw: RawEvidence) {
         let (stacks, notices) = (self.stacks.clone(), self.notices.clone());
         let thread = std::thread::Builder::new().name("ff-preliminary".to_owned());
         let spawned = thread.spawn(move || {
@@ -132,7 +132,7 @@ impl Job {
         let mut told = false;
         loop {
             let last_time = self.stop.load(Ordering::Relaxed);
-            match write_frame(&incident, &self.dir) {
+            match write_incident(&incident, &self.dir) {
                 Ok(path) => {
                     let _ = self.written.send(incident.id.clone());
                     self.notices.send(Notice::Written {

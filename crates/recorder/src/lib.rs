@@ -31,7 +31,7 @@
 //!
 //! **The recorder's thread** (`recorder.rs`) takes the samples, fills the ring, feeds the detector, and checks four
 //! times a second what is due by time. It never touches the disk. The history has a thread with a bounded queue
-//! (`writer.rs`, `keeper.rs`); what does not fit is counted and reported. An incident is written by a thread of its
+//! (`history_queue.rs`, `history_thread.rs`); what does not fit is counted and reported. An incident is written by a thread of its
 //! own, again and again when the disk refuses it (`incidents.rs`).
 //!
 //! **A trigger adds readings at once**: the InnoDB status and, where performance_schema is on, which sessions are
@@ -57,8 +57,8 @@
 //! **The pulse** (`recorder/src/pulse.rs`) is atomics that the recorder's thread writes and the status address reads:
 //! a recorder that hangs shows by the age of its beat.
 
-mod asked;
 mod capture;
+mod capture_requests;
 mod check;
 mod claims;
 mod clock;
@@ -67,12 +67,12 @@ mod context;
 mod discover;
 mod general_log;
 mod guard;
+mod history_queue;
+mod history_thread;
 mod host;
 mod in_flight;
 mod incidents;
-mod keeper;
-mod learnt;
-mod meant;
+mod learned_state;
 mod metrics;
 mod newcomers;
 mod notice;
@@ -91,13 +91,13 @@ mod sources;
 mod stacks;
 mod surroundings;
 mod target;
+mod target_process;
 mod wake;
 mod worker;
-mod writer;
 
-pub use asked::{ASKED_MS, Asked, Promise};
 pub use capture::incident_id;
-pub use check::{Checked, Looked, look_at};
+pub use capture_requests::{CapturePromise, CaptureRequests, REQUESTED_MS};
+pub use check::{ServerCheck, SourceCheck, check_server};
 pub use claims::Claims;
 pub use config::RecorderConfig;
 pub use discover::{TargetError, Wanted, discover_targets, newcomer};
@@ -106,11 +106,11 @@ pub use guard::note_panic;
 pub use host::host_name;
 pub use metrics::MetricsFrom;
 pub use newcomers::Newcomers;
-pub use notice::{Notice, Why};
+pub use notice::{DeletionReason, Notice};
 pub use pulse::{Pulse, PulseNow};
 pub use queries::counted_around;
 pub use reader::Signals;
-pub use recorder::{Beating, Recorder, RecorderError};
+pub use recorder::{Heartbeat, Recorder, RecorderError};
 pub use recording::recording;
 pub use replay::{Replayed, replay};
 pub use retention::{Disk, FreeMin, RetentionLimits, RetentionNow, RetentionState, keep_within};

@@ -6,8 +6,8 @@ use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
 
 use crate::claims::Claims;
-use crate::meant;
 use crate::target::Target;
+use crate::target_process;
 
 /// A process that was looked at so often in vain is looked at now and then only, one in so many times. The first looks
 /// come close together, because the start of a container makes its database first and becomes the server then.
@@ -64,7 +64,7 @@ impl Newcomers {
         process: &ServerProcess,
         mut recorded: impl Iterator<Item = &'a Target>,
     ) -> bool {
-        let only_starts = meant::is_unseen(process) && process.absent.is_empty();
+        let only_starts = target_process::is_unseen(process) && process.absent.is_empty();
         !only_starts
             && !self.claims.has(process)
             && !recorded.any(|target| {
@@ -78,9 +78,9 @@ fn belongs(target: &Target, process: &ServerProcess) -> bool {
     if target.other_host.is_some() {
         return false;
     }
-    let is_at_address = meant::listens_on(process, &target.addresses);
+    let is_at_address = target_process::listens_on(process, &target.addresses);
     match &target.process {
-        Some(first) => is_at_address || meant::is_successor(first, process),
+        Some(first) => is_at_address || target_process::is_successor(first, process),
         None => is_at_address,
     }
 }

@@ -1,3 +1,5 @@
+//! What a recorder tells while it works, and the channel by which it does.
+
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
@@ -5,7 +7,7 @@ use model::{Absent, Incident, Server, Trigger};
 
 /// Why something is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum DeletionReason {
     /// It is older than it may become.
     Age,
     /// All together take more than they may.
@@ -14,7 +16,7 @@ pub enum Why {
     Space,
 }
 
-impl Why {
+impl DeletionReason {
     /// All of them, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Age, Self::Size, Self::Space];
 
@@ -43,11 +45,11 @@ pub enum Notice {
     Triggered {
         /// Name of the incident.
         id: String,
-        /// First sign.
+        /// Its first sign, milliseconds since 1970 UTC.
         onset_wall_ms: i64,
         /// When the recorder was sure.
         trigger_wall_ms: i64,
-        /// The rule.
+        /// The rule that fired, and what it saw.
         trigger: Trigger,
     },
     /// The stall is there again, so soon after its end that it is one incident: times as in
@@ -55,18 +57,18 @@ pub enum Notice {
     Again {
         /// Name of the incident.
         id: String,
-        /// When it began.
+        /// When it began, milliseconds since 1970 UTC.
         onset_wall_ms: i64,
         /// When the recorder was sure.
         trigger_wall_ms: i64,
-        /// The rule.
+        /// The rule that fired, and what it saw.
         trigger: Trigger,
     },
     /// Somebody asked for an incident: it goes on for so long from now, milliseconds.
     Asked {
         /// Name of the incident.
         id: String,
-        /// How long.
+        /// How long the incident goes on, milliseconds.
         for_ms: u64,
     },
     /// Another rule fired within the stall.
@@ -82,7 +84,7 @@ pub enum Notice {
     },
     /// The stall is over, wall-clock milliseconds.
     Ended {
-        /// When it began.
+        /// When it began, milliseconds since 1970 UTC.
         onset_wall_ms: i64,
         /// When work flowed again.
         end_wall_ms: i64,
@@ -104,7 +106,7 @@ pub enum Notice {
     IncidentLost {
         /// Name of the incident.
         id: String,
-        /// Why.
+        /// Why it could not be done.
         error: String,
     },
     /// A stall that is not captured because of the limit an hour.
@@ -113,7 +115,7 @@ pub enum Notice {
         onset_wall_ms: i64,
         /// When the recorder was sure, wall-clock milliseconds.
         trigger_wall_ms: i64,
-        /// The rule.
+        /// The rule that fired, and what it saw.
         trigger: Trigger,
     },
     /// The history cannot be written.
@@ -130,8 +132,8 @@ pub enum Notice {
         path: PathBuf,
         /// Bytes that this gives back.
         bytes: u64,
-        /// Why.
-        why: Why,
+        /// Why it is deleted.
+        why: DeletionReason,
     },
     /// Room on the disk is short, and nothing that may be deleted would change that; or something cannot be deleted.
     Room(String),

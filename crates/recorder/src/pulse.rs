@@ -163,7 +163,7 @@ fn copied(text: &Mutex<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Reading, Taken, Unit};
+    use model::{Reading, SourceData, Unit};
 
     use super::*;
 
@@ -172,13 +172,13 @@ mod tests {
             source: "query-probe",
             at: 0,
             took_us: 1,
-            outcome: Ok(Taken {
+            outcome: Ok(SourceData {
                 readings: vec![Reading::gauge(
                     "probe.query_outcome",
                     Unit::Code,
                     outcome.code(),
                 )],
-                ..Taken::default()
+                ..SourceData::default()
             }),
         }
     }

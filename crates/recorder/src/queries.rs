@@ -7,7 +7,7 @@
 //!
 //! **Four ways, one shape.** A `QueryDigest` says how it was taken and what that way is blind to.
 //! `recorder/src/queries.rs` keeps the digests of the last minutes. An incident takes those that overlap it and adds
-//! the mix by `Com_*`, before the onset and in the stall, from the timeline. `report/src/evidence/asked.rs` puts the
+//! the mix by `Com_*`, before the onset and in the stall, from the timeline. `report/src/evidence/workload.rs` puts the
 //! digests of each side together and ranks classes by how much their share of the statements, or of their time,
 //! changed: a flood of cheap statements shows in the one, a few slow ones in the other.
 //!
@@ -181,7 +181,7 @@ fn fold(digest: &mut QueryDigest) {
 
 #[cfg(test)]
 mod tests {
-    use model::{QueryClass, QueryMeasure, QueryWay};
+    use model::{QueryClass, QueryMeasure, QueryMethod};
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod tests {
         };
         QueryDigest {
             tried: Vec::new(),
-            way: QueryWay::Packets,
+            way: QueryMethod::Packets,
             from_us: None,
             to_us: None,
             count: (1..=classes).sum(),

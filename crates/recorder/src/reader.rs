@@ -1,11 +1,11 @@
 //! How a source is read, and on which thread.
 
-use model::{Absent, Millis, Sample, Taken};
+use model::{Absent, Millis, Sample, SourceData};
 
 use crate::context::Context;
 
 /// What a run of a source brings.
-pub(crate) type Outcome = Result<Taken, Absent>;
+pub(crate) type Outcome = Result<SourceData, Absent>;
 
 /// How a source is read. Those with the same state share a thread.
 pub(crate) struct Reader<S> {

@@ -9,21 +9,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
 use detect::Detector;
-use model::{Absent, Incident, Millis, Reading, Reason, Sample, Taken, Unit, Window};
-use store::{Around, OpenIncident, SessionStart};
+use model::{Absent, Incident, Millis, Reading, Reason, Sample, SourceData, Unit, Window};
+use store::{IncidentMargins, OpenIncident, SessionStart};
 use thiserror::Error;
 
-use self::stalls::Lasting;
-use crate::asked::Asked;
+use self::stalls::OngoingStall;
 use crate::capture::Capture;
+use crate::capture_requests::CaptureRequests;
 use crate::clock::RecorderClock;
 use crate::config::RecorderConfig;
 use crate::context::Context;
 use crate::general_log::Listening;
+use crate::history_queue::HistoryQueue;
+use crate::history_thread::{HistoryStart, not_recorded};
 use crate::in_flight::InFlight;
 use crate::incidents::Incidents;
-use crate::keeper::{KeeperStart, not_recorded};
-use crate::learnt::Learnt;
+use crate::learned_state::LearnedState;
 use crate::notice::{Notice, Notices};
 use crate::pulse::Pulse;
 use crate::queries::{self, QueryWatch};
@@ -34,7 +35,6 @@ use crate::sources;
 use crate::stacks::{RawEvidence, StackWatch};
 use crate::target::{Shared, Target};
 use crate::wake::Wake;
-use crate::writer::Writer;
 
 /// Samples that may wait for the recorder's thread: half a minute of all sources.
 const SAMPLES_MAX: usize = 1024;
@@ -75,7 +75,7 @@ pub enum RecorderError {
 
 /// What a recorder's loop tells whoever watches over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beating {
+pub enum Heartbeat {
     /// It came around, four times a second.
     Goes {
         /// Samples taken since the start.
@@ -86,7 +86,7 @@ pub enum Beating {
 }
 
 /// Who is told, on the recorder's own thread: it must not wait for anything.
-type Watcher = Box<dyn FnMut(Beating) + Send>;
+type Watcher = Box<dyn FnMut(Heartbeat) + Send>;
 
 /// Records one server.
 pub struct Recorder {
@@ -104,17 +104,17 @@ pub struct Recorder {
     wake: Arc<Wake>,
     quiet: Arc<Quiet>,
     /// Who wants an incident now.
-    asked: Arc<Asked>,
+    asked: Arc<CaptureRequests>,
     notices: Notices,
     label: String,
     detector: Detector,
     ring: Ring,
-    writer: Option<Writer>,
+    writer: Option<HistoryQueue>,
     batch: Vec<Sample>,
     batch_since: Millis,
     capture: Option<Capture>,
     /// The stall that lasts, captured or not.
-    lasting: Option<Lasting>,
+    lasting: Option<OngoingStall>,
     learnt_due: Millis,
     elsewhere_due: Millis,
     /// The last stall that is over.
@@ -147,7 +147,7 @@ impl Recorder {
         // What is written already cannot get one more episode.
         let hysteresis = &mut config.detect.hysteresis;
         hysteresis.same_incident_ms = hysteresis.same_incident_ms.min(config.after_ms);
-        let learnt = Learnt::of(&config.dir, &label);
+        let learnt = LearnedState::load(&config.dir, &label);
         let clock = RecorderClock::start();
         let shared = Arc::new(Shared::new(target));
         shared.know_classes(&learnt.statements);
@@ -155,8 +155,8 @@ impl Recorder {
         let lost = Arc::new(AtomicU64::new(0));
         let server = shared.describe("");
         let writer = match config.history {
-            Some(limits) => Some(Writer::start(
-                KeeperStart {
+            Some(limits) => Some(HistoryQueue::start(
+                HistoryStart {
                     path: config.dir.join(format!("history-{label}.db")),
                     dir: config.dir.clone(),
                     limits,
@@ -167,7 +167,7 @@ impl Recorder {
                         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
                         server: server.clone(),
                     },
-                    around: Around {
+                    around: IncidentMargins {
                         before_ms: config.before_ms,
                         after_ms: config.after_ms,
                         longest_ms: config.incident_max_ms,
@@ -242,7 +242,7 @@ impl Recorder {
     }
 
     /// Where an incident is asked for, stall or not.
-    pub fn asked(&self) -> Arc<Asked> {
+    pub fn capture_requests(&self) -> Arc<CaptureRequests> {
         self.asked.clone()
     }
 
@@ -251,7 +251,7 @@ impl Recorder {
         self.watcher = Some(watcher);
     }
 
-    fn tell_watcher(&mut self, beating: Beating) {
+    fn notify_watcher(&mut self, beating: Heartbeat) {
         if let Some(watcher) = &mut self.watcher {
             watcher(beating);
         }
@@ -276,7 +276,7 @@ impl Recorder {
             }
         }
         self.wake.ring();
-        self.tell_watcher(Beating::Stops);
+        self.notify_watcher(Heartbeat::Stops);
         self.finish();
     }
 
@@ -295,7 +295,7 @@ impl Recorder {
     fn note(&mut self, mut sample: Sample) {
         self.ring.add(&mut sample);
         self.pulse.sample(&sample);
-        self.tell_news(&sample);
+        self.notice_news(&sample);
         let events = self.detector.observe(&sample);
         for event in events {
             self.handle(event);
@@ -306,7 +306,7 @@ impl Recorder {
         self.batch.push(sample);
     }
 
-    fn tell_news(&mut self, sample: &Sample) {
+    fn notice_news(&mut self, sample: &Sample) {
         let absences: &[Absent] = match &sample.outcome {
             Ok(taken) => &taken.absent,
             Err(absent) => std::slice::from_ref(absent),
@@ -338,8 +338,8 @@ impl Recorder {
             // Who asked may be gone.
             let _ = request.answer.send(promise);
         }
-        self.tell_pulse(now);
-        self.tell_watcher(Beating::Goes {
+        self.update_pulse(now);
+        self.notify_watcher(Heartbeat::Goes {
             samples: self.taken,
         });
         self.watch_in_flight(now);
@@ -352,15 +352,15 @@ impl Recorder {
             {
                 capture.preliminary_given += 1;
                 if let Some((incident, raw)) = self.incident(now) {
-                    self.incidents.tell_preliminary(incident, raw);
+                    self.incidents.announce_preliminary(incident, raw);
                 }
             }
         }
-        self.tell_lasting(now);
-        self.tell_elsewhere(now);
+        self.notice_ongoing_stall(now);
+        self.notice_elsewhere(now);
         self.keep_learnt(now);
         self.note_written();
-        self.tell_unknown_signals(now);
+        self.notice_unknown_signals(now);
         let keep_from = match &self.capture {
             Some(capture) => capture.stall.onset.saturating_sub(self.config.before_ms),
             None => now.saturating_sub(self.config.before_ms + RING_SPARE_MS),
@@ -386,7 +386,7 @@ impl Recorder {
                 lost as f64,
             )]);
         }
-        let missing = self.writer.as_ref().map_or(0, Writer::missing);
+        let missing = self.writer.as_ref().map_or(0, HistoryQueue::missing);
         if missing > self.told_missing {
             self.told_missing = missing;
             let name = "recorder.history_missing_samples";
@@ -394,7 +394,7 @@ impl Recorder {
         }
     }
 
-    fn tell_pulse(&mut self, now: Millis) {
+    fn update_pulse(&mut self, now: Millis) {
         self.pulse.beat();
         if now < self.pulse_due {
             return;
@@ -405,7 +405,7 @@ impl Recorder {
     }
 
     /// Of a server on another host nothing of this one is evidence, and each incident says so.
-    fn tell_elsewhere(&mut self, now: Millis) {
+    fn notice_elsewhere(&mut self, now: Millis) {
         if !self.shared.is_elsewhere() || now < self.elsewhere_due {
             return;
         }
@@ -421,7 +421,7 @@ impl Recorder {
             return;
         }
         self.learnt_due = now + LEARNT_EVERY_MS;
-        let learnt = Learnt {
+        let learnt = LearnedState {
             usual: self.detector.learnt(),
             statements: self.shared.learnt_classes(),
         };
@@ -439,7 +439,7 @@ impl Recorder {
     }
 
     /// A mistyped trigger would be silent for ever.
-    fn tell_unknown_signals(&mut self, now: Millis) {
+    fn notice_unknown_signals(&mut self, now: Millis) {
         if self.unknown_told || now < UNKNOWN_AFTER_MS {
             return;
         }
@@ -471,9 +471,9 @@ impl Recorder {
             source: OWN,
             at: self.clock.now(),
             took_us: 0,
-            outcome: Ok(Taken {
+            outcome: Ok(SourceData {
                 readings,
-                ..Taken::default()
+                ..SourceData::default()
             }),
         });
     }

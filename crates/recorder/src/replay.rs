@@ -1,7 +1,7 @@
 //! What the detector says of signals that were recorded.
 
 use detect::{Detector, Event};
-use model::{Fact, Incident, Millis, Reading, SOURCES, Sample, Series, Taken, Trigger};
+use model::{Fact, Incident, Millis, Reading, SOURCES, Sample, Series, SourceData, Trigger};
 
 use crate::signals::OWN;
 
@@ -78,9 +78,9 @@ pub(crate) fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
             source: OWN,
             at,
             took_us: 0,
-            outcome: Ok(Taken {
+            outcome: Ok(SourceData {
                 facts: vec![fact.clone()],
-                ..Taken::default()
+                ..SourceData::default()
             }),
         },
         What::Tick(index, tick) => {
@@ -93,12 +93,12 @@ pub(crate) fn samples(incident: &Incident) -> impl Iterator<Item = Sample> {
                 source: known(name),
                 at,
                 took_us: 0,
-                outcome: Ok(Taken {
+                outcome: Ok(SourceData {
                     readings: own
                         .iter()
                         .filter_map(|series| reading(series, tick))
                         .collect(),
-                    ..Taken::default()
+                    ..SourceData::default()
                 }),
             }
         }

@@ -163,7 +163,7 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use model::{OwnText, Reading, Reason, Taken, Text, Unit};
+    use model::{OwnText, Reading, Reason, SourceData, Text, Unit};
 
     use super::*;
 
@@ -172,7 +172,7 @@ mod tests {
             source: "status",
             at,
             took_us: 1,
-            outcome: Ok(Taken {
+            outcome: Ok(SourceData {
                 readings: vec![Reading::gauge("status.x", Unit::Count, at as f64)],
                 texts: vec![Text::own(OwnText::Processlist, text)],
                 facts: vec![Fact::new("variables.a", fact)],

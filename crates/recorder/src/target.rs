@@ -1,3 +1,5 @@
+//! A server that is recorded: its name, its process, its addresses, and what the workers know of it together.
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,8 +10,8 @@ use server::{Address, Login, OwnStatements};
 
 use crate::claims::Claims;
 use crate::host::host_name;
-use crate::meant;
 use crate::metrics::MetricsFrom;
+use crate::target_process;
 
 /// A server to record: how it is named, found again, and reached.
 #[derive(Debug, Clone)]
@@ -38,16 +40,16 @@ impl Target {
         if self.is_named {
             return self.label.clone();
         }
-        told_name(self.other_host.as_deref(), &self.label)
+        display_name(self.other_host.as_deref(), &self.label)
     }
 
     /// The first way to reach it: a unix socket before TCP.
     pub fn first_address(&self) -> Option<Address> {
-        self.ways().into_iter().next()
+        self.candidate_addresses().into_iter().next()
     }
 
     /// All ways to reach it: those that were said, else a unix socket before TCP.
-    pub fn ways(&self) -> Vec<Address> {
+    pub fn candidate_addresses(&self) -> Vec<Address> {
         if !self.addresses.is_empty() {
             return self.addresses.clone();
         }
@@ -57,7 +59,7 @@ impl Target {
 }
 
 /// What a server is called where servers of other hosts are, too: its host, a colon, its label.
-fn told_name(other_host: Option<&str>, label: &str) -> String {
+fn display_name(other_host: Option<&str>, label: &str) -> String {
     match other_host {
         Some(host) => {
             let port = label.rsplit_once('-').map_or(label, |(_, port)| port);
@@ -241,12 +243,12 @@ impl Shared {
         if let Some(known) = self.process()
             && servers::is_alive(proc, known.pid, known.start_time_ticks)
         {
-            if !meant::is_unseen(&known) || !self.looks_again() {
+            if !target_process::is_unseen(&known) || !self.looks_again() {
                 return true;
             }
             // It may have begun to listen since it was first seen, and then perhaps elsewhere.
             let now = servers::server(proc, known.pid).unwrap_or(known);
-            if meant::may_be_meant(&now, &self.target.addresses) {
+            if target_process::may_be_target(&now, &self.target.addresses) {
                 *self.lock() = Some(now);
                 return true;
             }
@@ -258,15 +260,15 @@ impl Shared {
         let Target { claims, label, .. } = &self.target;
         found.retain(|server| {
             let before = last.as_ref();
-            let may_be = !meant::is_unseen(server)
-                || before.is_none_or(|before| meant::may_succeed(before, server));
+            let may_be = !target_process::is_unseen(server)
+                || before.is_none_or(|before| target_process::may_succeed(before, server));
             may_be && !claims.is_others(label, server)
         });
         let successor = match (&self.target.process, &self.target.addresses[..]) {
             (Some(first), []) => found
                 .into_iter()
-                .find(|server| meant::is_successor(first, server)),
-            (_, addresses) => meant::owner_of(found, addresses),
+                .find(|server| target_process::is_successor(first, server)),
+            (_, addresses) => target_process::owner_of(found, addresses),
         };
         let successor = successor.filter(|server| claims.claim(label, server));
         let there = successor.is_some();
@@ -324,13 +326,13 @@ impl Shared {
 
     /// The ways to the server: a unix socket before TCP, for it works without a network; those that refused us last.
     pub(crate) fn addresses(&self) -> Vec<Address> {
-        let mut addresses = self.ways();
+        let mut addresses = self.candidate_addresses();
         let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
         addresses.sort_by_key(|address| denied.contains(address));
         addresses
     }
 
-    fn ways(&self) -> Vec<Address> {
+    fn candidate_addresses(&self) -> Vec<Address> {
         if !self.target.addresses.is_empty() {
             return match self.process().filter(|_| !self.is_elsewhere()) {
                 Some(process) => named_addresses(&self.target.addresses, &process),
@@ -370,7 +372,7 @@ impl Shared {
 
     /// The ways for the connect probe: TCP first, because that is where clients are refused.
     pub(crate) fn connect_addresses(&self) -> Vec<Address> {
-        let mut addresses = self.ways();
+        let mut addresses = self.candidate_addresses();
         if self.target.addresses.is_empty() {
             addresses.sort_by_key(|address| matches!(address, Address::Socket(_)));
         }
@@ -415,7 +417,7 @@ fn named_addresses(named: &[Address], process: &ServerProcess) -> Vec<Address> {
         .into_iter()
         .filter(|address| matches!(address, Address::Socket(_)));
     let has_socket = ways.iter().any(|way| matches!(way, Address::Socket(_)));
-    if ways.is_empty() || !has_socket && meant::listens_on(process, &ways) {
+    if ways.is_empty() || !has_socket && target_process::listens_on(process, &ways) {
         ways.extend(sockets.next());
     }
     if ways.is_empty() {
@@ -453,7 +455,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::meant::tests::process;
+    use crate::target_process::tests::process;
 
     fn target(process: ServerProcess) -> Target {
         Target {

@@ -128,7 +128,7 @@ fn read_guarded(source: &str, read: impl FnOnce() -> Outcome) -> Outcome {
 fn send<S: State>(context: &Context, source: &'static str, took: Duration, outcome: Outcome) {
     if outcome
         .as_ref()
-        .is_ok_and(|taken| *taken == model::Taken::default())
+        .is_ok_and(|taken| *taken == model::SourceData::default())
     {
         return;
     }

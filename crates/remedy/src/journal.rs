@@ -27,7 +27,7 @@ const LOCK: &str = "lock";
 
 /// What the files of a journal hold.
 #[derive(Debug)]
-pub struct Form {
+pub struct JournalFormat {
     /// How their names end.
     pub suffix: &'static str,
     /// The form of the files; another one is not understood.
@@ -45,7 +45,7 @@ pub struct Form {
 /// What a journal keeps.
 pub trait Record: Serialize + DeserializeOwned {
     /// What its files are like.
-    const FORM: Form;
+    const FORM: JournalFormat;
     /// 16 hexadecimal digits, also the name of its file.
     fn id(&self) -> &str;
     /// The form that it was written in.
@@ -203,11 +203,11 @@ impl<T: Record> Journal<T> {
 
     /// Takes one record in hand, so that nobody else gives it back at the same time; nothing when it was given back.
     /// Waits for another process up to `patience`.
-    pub fn in_hand(
+    pub fn lock_record(
         &self,
         id: &str,
         patience: Option<Duration>,
-    ) -> Result<Option<InHand<T>>, JournalError> {
+    ) -> Result<Option<LockedRecord<T>>, JournalError> {
         let path = self.path(id);
         let file = match OpenOptions::new().read(true).write(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -218,7 +218,7 @@ impl<T: Record> Journal<T> {
         if file.metadata().map_err(io(&path))?.nlink() == 0 {
             return Ok(None);
         }
-        Ok(Some(InHand {
+        Ok(Some(LockedRecord {
             record: read(&path)?,
             path,
             _lock: file,
@@ -241,14 +241,14 @@ impl<T: Record> Journal<T> {
 
 /// A record in hand; let go when it is dropped or we die.
 #[derive(Debug)]
-pub struct InHand<T> {
+pub struct LockedRecord<T> {
     /// What is written down.
     pub record: T,
     path: PathBuf,
     _lock: File,
 }
 
-impl<T> InHand<T> {
+impl<T> LockedRecord<T> {
     /// Everything is back: forgets it.
     pub fn forget(self) -> Result<(), JournalError> {
         forget(&self.path)

@@ -1,3 +1,5 @@
+//! A lease as the journal keeps it: the change, its owner, and how its server is reached again.
+
 use std::path::PathBuf;
 
 use kernel::roots::ProcRoot;
@@ -6,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use server::{Address, Login, LoginError, LoginOptions, Tls, TlsOptions};
 
 use crate::general_log::GeneralLogChange;
-use crate::journal::{Form, Record};
+use crate::journal::{JournalFormat, Record};
 
 /// A change for a time, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +18,7 @@ pub struct Lease {
     /// 16 hexadecimal digits, also the name of its file.
     pub id: String,
     /// On which server, and how to get in again.
-    pub server: ServerWay,
+    pub server: ServerLogin,
     /// What is changed, and what was there before.
     pub change: Change,
     /// When it was taken, microseconds since 1970 UTC.
@@ -28,7 +30,7 @@ pub struct Lease {
 }
 
 impl Record for Lease {
-    const FORM: Form = Form {
+    const FORM: JournalFormat = JournalFormat {
         suffix: ".lease.json",
         version: 1,
         bytes_max: 64 << 10,
@@ -89,14 +91,14 @@ impl ProcessId {
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum ServerAddress {
     /// A unix socket.
     Socket(PathBuf),
     /// Host and port.
     Tcp(String, u16),
 }
 
-impl From<&Address> for Way {
+impl From<&Address> for ServerAddress {
     fn from(address: &Address) -> Self {
         match address {
             Address::Socket(path) => Self::Socket(path.clone()),
@@ -105,29 +107,29 @@ impl From<&Address> for Way {
     }
 }
 
-impl From<&Way> for Address {
-    fn from(way: &Way) -> Self {
+impl From<&ServerAddress> for Address {
+    fn from(way: &ServerAddress) -> Self {
         match way {
-            Way::Socket(path) => Self::Socket(path.clone()),
-            Way::Tcp(host, port) => Self::Tcp(host.clone(), *port),
+            ServerAddress::Socket(path) => Self::Socket(path.clone()),
+            ServerAddress::Tcp(host, port) => Self::Tcp(host.clone(), *port),
         }
     }
 }
 
 /// A server and how to log in to it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerWay {
+pub struct ServerLogin {
     /// Where it listens.
-    pub address: Way,
+    pub address: ServerAddress,
     /// Its process, when it runs on this host and was found.
     pub process: Option<ProcessId>,
     /// How to log in.
-    pub login: LoginWay,
+    pub login: LoginSource,
 }
 
 /// How to log in again. Never a password: the files that hold it, and who reads them must be permitted to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoginWay {
+pub struct LoginSource {
     /// The user name, as it was used.
     pub user: String,
     /// The file whose first line is the password.
@@ -141,14 +143,14 @@ pub struct LoginWay {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_file: Option<PathBuf>,
     /// How the way to the server is protected.
-    #[serde(default, skip_serializing_if = "TlsWay::is_usual")]
-    pub tls: TlsWay,
+    #[serde(default, skip_serializing_if = "TlsSource::is_usual")]
+    pub tls: TlsSource,
 }
 
 /// How the way to a server is protected: by its mode and by files, of which only the names are written down.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct TlsWay {
+pub struct TlsSource {
     /// The name of the mode.
     pub mode: Option<String>,
     /// Authorities.
@@ -161,14 +163,14 @@ pub struct TlsWay {
     pub is_wanted: bool,
 }
 
-impl TlsWay {
+impl TlsSource {
     /// Nothing was said of it: journals have no word of it then, as those of older versions.
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 }
 
-impl From<&TlsOptions> for TlsWay {
+impl From<&TlsOptions> for TlsSource {
     fn from(options: &TlsOptions) -> Self {
         Self {
             mode: options.mode.map(|mode| mode.name().to_owned()),
@@ -180,8 +182,8 @@ impl From<&TlsOptions> for TlsWay {
     }
 }
 
-impl From<&TlsWay> for TlsOptions {
-    fn from(way: &TlsWay) -> Self {
+impl From<&TlsSource> for TlsOptions {
+    fn from(way: &TlsSource) -> Self {
         Self {
             mode: way.mode.as_ref().and_then(|mode| mode.parse().ok()),
             ca: way.ca.clone(),
@@ -192,7 +194,7 @@ impl From<&TlsWay> for TlsOptions {
     }
 }
 
-impl LoginWay {
+impl LoginSource {
     /// The protection alone, for who has the password already. Without its files the server decides whether it does.
     pub(crate) fn tls(&self) -> Tls {
         Tls::new((&self.tls).into()).unwrap_or_default()

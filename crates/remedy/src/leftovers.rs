@@ -6,8 +6,8 @@ use std::time::Duration;
 use server::Login;
 
 use crate::general_log::GaveBack;
-use crate::until_back::{self, Patience};
-use crate::{Back, Journal, JournalError, Lease};
+use crate::give_back::{self, Patience};
+use crate::{GiveBackEnd, Journal, JournalError, Lease};
 
 /// How long another process may take that gives the same lease back.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ pub enum Outcome {
     /// Its owner is gone and nobody has given it back.
     Left,
     /// It was given back just now, or there was nothing left to give back.
-    GivenBack(Back),
+    GivenBack(GiveBackEnd),
     /// It could not be given back: why.
     Failed(String),
 }
@@ -55,7 +55,7 @@ pub fn leftovers(dir: &Path) -> Result<Vec<Result<Leftover, JournalError>>, Jour
 }
 
 /// Gives every lease back whose owner is gone. `login` makes the login of a lease (what the user said now, or
-/// [`crate::LoginWay::login`]); `patience` bounds each, without it a server is tried until it answers. `tell` is given
+/// [`crate::LoginSource::login`]); `patience` bounds each, without it a server is tried until it answers. `tell` is given
 /// a line now and then of what is still changed.
 pub fn revert_leftovers(
     dir: &Path,
@@ -94,11 +94,11 @@ fn give_back(
 ) -> Result<Outcome, String> {
     let login = login(lease)?;
     let in_hand = journal
-        .in_hand(&lease.id, Some(LOCK_PATIENCE))
+        .lock_record(&lease.id, Some(LOCK_PATIENCE))
         .map_err(|error| error.to_string())?;
     let back = match in_hand {
-        Some(in_hand) => until_back::give_back(in_hand, &login, None, patience, tell)?,
-        None => Back::Answered(GaveBack::Back),
+        Some(in_hand) => give_back::give_back(in_hand, &login, None, patience, tell)?,
+        None => GiveBackEnd::Answered(GaveBack::Back),
     };
     Ok(Outcome::GivenBack(back))
 }

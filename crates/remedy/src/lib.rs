@@ -21,18 +21,18 @@
 
 pub mod fix;
 pub mod general_log;
+mod give_back;
 mod journal;
 mod lease;
 mod leftovers;
 mod trust;
-mod until_back;
 pub mod watchdog;
 
-pub use journal::{Form, InHand, Journal, JournalError, Record, random_id};
-pub use lease::{Change, Lease, LoginWay, ProcessId, ServerWay, TlsWay, Way};
+pub use give_back::{GiveBackEnd, Patience, by_hand};
+pub use journal::{Journal, JournalError, JournalFormat, LockedRecord, Record, random_id};
+pub use lease::{Change, Lease, LoginSource, ProcessId, ServerAddress, ServerLogin, TlsSource};
 pub use leftovers::{Leftover, Outcome, leftovers, revert_leftovers};
 pub use trust::{Distrust, check_writers};
-pub use until_back::{Back, Patience, by_hand};
 
 /// Where what there is to tell goes, a line at a time.
 pub type Say = fn(&str);

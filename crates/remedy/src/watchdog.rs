@@ -62,7 +62,7 @@ impl Watchdog {
             orders: child.stdin.take(),
             child,
         };
-        match watchdog.tell(orders, no_answer) {
+        match watchdog.send_orders(orders, no_answer) {
             Ok(()) => Ok(watchdog),
             Err(why) => {
                 // Left alone, one that is only slow would act, or start others.
@@ -73,7 +73,7 @@ impl Watchdog {
         }
     }
 
-    fn tell(&mut self, orders: &impl Serialize, no_answer: &str) -> Result<(), String> {
+    fn send_orders(&mut self, orders: &impl Serialize, no_answer: &str) -> Result<(), String> {
         let mut line = serde_json::to_vec(orders).map_err(|error| error.to_string())?;
         line.push(b'\n');
         self.orders

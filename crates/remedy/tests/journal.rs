@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use remedy::fix::FixJournal;
 use remedy::general_log::{GeneralLogChange, Values};
 use remedy::{
-    Change, Journal, JournalError, Lease, LoginWay, Outcome, Patience, ProcessId, ServerWay, Way,
-    by_hand, leftovers, revert_leftovers,
+    Change, Journal, JournalError, Lease, LoginSource, Outcome, Patience, ProcessId, ServerAddress,
+    ServerLogin, by_hand, leftovers, revert_leftovers,
 };
 
 fn values(on: bool, file: &str) -> Values {
@@ -31,15 +31,15 @@ fn lease(id: &str, owner: ProcessId) -> Lease {
     Lease {
         version: 1,
         id: id.to_owned(),
-        server: ServerWay {
+        server: ServerLogin {
             // Nobody listens there.
-            address: Way::Socket("/nonexistent/mysqld.sock".into()),
+            address: ServerAddress::Socket("/nonexistent/mysqld.sock".into()),
             process: None,
-            login: LoginWay {
+            login: LoginSource {
                 user: "root".to_owned(),
                 password_file: Some("/etc/secret".into()),
                 defaults_file: None,
-                ..LoginWay::default()
+                ..LoginSource::default()
             },
         },
         change: Change::GeneralLog(GeneralLogChange {
@@ -83,13 +83,13 @@ fn a_lease_is_written_and_read_and_nobody_else_reads_it() {
     let files = std::fs::read_dir(journal.dir()).unwrap().count();
     assert_eq!(files, 1, "no temporary file is left");
     journal
-        .in_hand(&lease.id, None)
+        .lock_record(&lease.id, None)
         .unwrap()
         .unwrap()
         .forget()
         .unwrap();
     assert_eq!(journal.read(&lease.id).unwrap(), None);
-    assert!(journal.in_hand(&lease.id, None).unwrap().is_none());
+    assert!(journal.lock_record(&lease.id, None).unwrap().is_none());
 }
 
 #[test]
@@ -98,16 +98,20 @@ fn one_at_a_time_has_a_lease_in_hand() {
     let journal = journal(dir.path());
     let id = "0123456789abcdef";
     journal.write(&lease(id, gone())).unwrap();
-    let first = journal.in_hand(id, None).unwrap().unwrap();
-    let second = journal.in_hand(id, Some(Duration::from_millis(50)));
+    let first = journal.lock_record(id, None).unwrap().unwrap();
+    let second = journal.lock_record(id, Some(Duration::from_millis(50)));
     assert!(
         matches!(second, Err(JournalError::Locked { .. })),
         "{second:?}"
     );
     // Whoever waits sees that it was given back, not the file without a name.
     let waiting = journal.clone();
-    let thread =
-        std::thread::spawn(move || waiting.in_hand("0123456789abcdef", None).unwrap().is_none());
+    let thread = std::thread::spawn(move || {
+        waiting
+            .lock_record("0123456789abcdef", None)
+            .unwrap()
+            .is_none()
+    });
     std::thread::sleep(Duration::from_millis(50));
     first.forget().unwrap();
     assert!(thread.join().unwrap());
@@ -149,7 +153,7 @@ fn a_lease_of_a_living_process_is_left_alone_and_a_dead_one_s_is_tried() {
             tls: server::Tls::default(),
         })
     };
-    let patience = Patience::of(Duration::from_millis(100));
+    let patience = Patience::within(Duration::from_millis(100));
     let found = revert_leftovers(journal.dir(), &login, &patience, &mut |line| {
         said.push(line.to_owned())
     })

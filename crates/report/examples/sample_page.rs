@@ -8,7 +8,7 @@ mod common;
 #[path = "../tests/mysqld/mod.rs"]
 mod mysqld;
 
-use model::StackBook;
+use model::StackTable;
 use report::{HtmlOptions, TextOptions, html, json, profile_diff_page, profile_page, text};
 
 fn main() {
@@ -16,7 +16,7 @@ fn main() {
     let form = std::env::args().nth(1).unwrap_or_default();
     let out = match form.as_str() {
         "profile" | "diff" => {
-            let (mut first, mut second) = (StackBook::default(), StackBook::default());
+            let (mut first, mut second) = (StackTable::default(), StackTable::default());
             let before = mysqld::profile(&mut first, 0);
             let stall = mysqld::profile(&mut second, 1);
             match form.as_str() {

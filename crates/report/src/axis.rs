@@ -3,8 +3,8 @@
 use model::{Incident, Millis, Window};
 
 use crate::{
+    time_format,
     units::{Quantity, Scale, digits},
-    when,
 };
 
 /// Grid lines a value axis aims at.
@@ -130,7 +130,10 @@ pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
     let span = to.saturating_sub(from);
     let is_known = incident.clock.is_known();
     if span <= 0 {
-        return vec![(0.0, when::moment(&incident.clock, incident.window.from))];
+        return vec![(
+            0.0,
+            time_format::time_text(&incident.clock, incident.window.from),
+        )];
     }
     let step = TIME_STEPS_MS
         .into_iter()
@@ -138,9 +141,9 @@ pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
         .unwrap_or(span);
     let first = from.saturating_add((step - from.rem_euclid(step)) % step);
     let write = |at: i64| match is_known {
-        false => format!("+{}", when::duration(at.max(0).unsigned_abs())),
-        true if step % 60_000 == 0 => when::clock_minute(at),
-        true => when::clock_time(at),
+        false => format!("+{}", time_format::duration(at.max(0).unsigned_abs())),
+        true if step % 60_000 == 0 => time_format::clock_minute(at),
+        true => time_format::clock_time(at),
     };
     (0..TIME_TICKS_MAX)
         .map_while(|index| first.checked_add(step.checked_mul(index)?))
@@ -150,8 +153,8 @@ pub(crate) fn time_ticks(incident: &Incident) -> Vec<(f64, String)> {
 }
 
 /// Where a moment lies in the incident's window: 0 at its begin, 1 at its end.
-pub(crate) fn place_in_time(incident: &Incident, at: Millis) -> f64 {
-    Span::of(incident.window).place(at)
+pub(crate) fn time_percent(incident: &Incident, at: Millis) -> f64 {
+    Span::from_window(incident.window).place(at)
 }
 
 /// What a time axis shows: so much before a moment, and so much after it.
@@ -167,7 +170,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// A window.
-    pub(crate) fn of(window: Window) -> Self {
+    pub(crate) fn from_window(window: Window) -> Self {
         Self::around(window.from, 0, window.to.saturating_sub(window.from))
     }
 
@@ -201,7 +204,11 @@ impl Span {
                 let at = number * step;
                 let label = match at {
                     0 => "0".to_owned(),
-                    _ => format!("{}{}", if at < 0 { '-' } else { '+' }, when::step(at)),
+                    _ => format!(
+                        "{}{}",
+                        if at < 0 { '-' } else { '+' },
+                        time_format::step(at)
+                    ),
                 };
                 ((at + before) as f64 / length as f64, label)
             })

@@ -12,7 +12,7 @@ use crate::{
     derived::FailedProbe,
     standard::Chart,
     strip::Strip,
-    when,
+    time_format,
 };
 
 /// Units of the stretched picture, across.
@@ -34,7 +34,7 @@ const FAILED_MARKS_MAX: usize = 300;
 
 /// What all charts of an incident share: the time axis and the stall in it.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct ChartFrame {
     span: Span,
     /// What of the span is the incident's.
     window: Window,
@@ -55,10 +55,10 @@ struct Event {
     row: usize,
 }
 
-impl Frame {
+impl ChartFrame {
     /// The frame of an incident's charts.
     pub(crate) fn new(incident: &Incident) -> Self {
-        let (span, ticks) = (Span::of(incident.window), time_ticks(incident));
+        let (span, ticks) = (Span::from_window(incident.window), time_ticks(incident));
         Self::with(
             incident,
             incident.window,
@@ -102,8 +102,8 @@ impl Frame {
     }
 
     /// The frame of a stretch of a history, with the stalls in it.
-    pub(crate) fn of_stretch(incident: &Incident, stalls: &[Window]) -> Self {
-        let (span, ticks) = (Span::of(incident.window), time_ticks(incident));
+    pub(crate) fn of_window(incident: &Incident, stalls: &[Window]) -> Self {
+        let (span, ticks) = (Span::from_window(incident.window), time_ticks(incident));
         Self {
             bands: bands(span, stalls),
             ..Self::with(incident, incident.window, span, ticks, Vec::new())
@@ -111,7 +111,7 @@ impl Frame {
     }
 
     /// Where a moment lies: 0 at the begin, 1 at the end.
-    pub(crate) fn place(&self, at: Millis) -> f64 {
+    pub(crate) fn x_percent(&self, at: Millis) -> f64 {
         self.span.place(at)
     }
 
@@ -178,7 +178,7 @@ fn events(incident: &Incident, span: Span) -> Vec<Event> {
 }
 
 /// The chart as an SVG element; `id` must be unique on the page.
-pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -> Markup {
+pub(crate) fn svg(incident: &Incident, frame: &ChartFrame, chart: &Chart, id: &str) -> Markup {
     let axis = value_axis(&chart.curves);
     let top = frame.rows as f64 * LABEL_ROW_PX;
     let bottom = top + PLOT_PX;
@@ -233,7 +233,7 @@ pub(crate) fn svg(incident: &Incident, frame: &Frame, chart: &Chart, id: &str) -
 
 /// How a strip of a timeline is drawn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct StripLayout {
     /// Height of the plot in CSS pixels.
     pub(crate) plot_px: f64,
     /// Events have their names above it.
@@ -245,7 +245,12 @@ pub(crate) struct Place {
 }
 
 /// A narrow chart of a timeline: the largest value alone is written at its side. What it says stands beside it in words.
-pub(crate) fn strip(frame: &Frame, strip: &Strip, axis: &ValueAxis, place: &Place) -> Markup {
+pub(crate) fn strip(
+    frame: &ChartFrame,
+    strip: &Strip,
+    axis: &ValueAxis,
+    place: &StripLayout,
+) -> Markup {
     let top = match place.has_events {
         true => frame.rows as f64 * LABEL_ROW_PX,
         false => 2.0,
@@ -307,7 +312,7 @@ pub(crate) fn strip(frame: &Frame, strip: &Strip, axis: &ValueAxis, place: &Plac
 }
 
 /// A picture that is [`WIDTH`] units wide and [`HEIGHT`] high, on the axis of time with the stall's moments.
-pub(crate) fn rows(frame: &Frame, body: Markup, plot_px: f64) -> Markup {
+pub(crate) fn rows(frame: &ChartFrame, body: Markup, plot_px: f64) -> Markup {
     let top = frame.rows as f64 * LABEL_ROW_PX;
     let bottom = top + plot_px;
     let mut out = markup!(
@@ -329,7 +334,7 @@ pub(crate) fn rows(frame: &Frame, body: Markup, plot_px: f64) -> Markup {
     out
 }
 
-fn times(frame: &Frame, bottom: f64) -> Markup {
+fn times(frame: &ChartFrame, bottom: f64) -> Markup {
     let mut out = Markup::new();
     for (index, (place, label)) in frame.ticks.iter().enumerate() {
         let (x, odd) = (place * 100.0, if index % 2 == 1 { " odd" } else { "" });
@@ -388,7 +393,7 @@ fn value_axis(curves: &[Curve]) -> ValueAxis {
 /// A curve as a path of its joined stretches, a path of its lone points, and, when it is the only
 /// one (or stands on others) and begins at zero, the area below it.
 fn curve_paths(
-    frame: &Frame,
+    frame: &ChartFrame,
     axis: &ValueAxis,
     curve: &Curve,
     index: usize,
@@ -407,7 +412,7 @@ fn curve_paths(
             dots += markup!("M{} {}h0", x(first.at), y(first.value));
             continue;
         }
-        let path = stretch_path(stretch, curve.step, x, y);
+        let path = window_path(stretch, curve.step, x, y);
         if alone && axis.low <= 0.0 {
             let begin = if curve.step { first.since } else { first.at };
             area += markup!("{path}V{floor}H{}Z", x(begin), ..path, ..floor);
@@ -431,7 +436,7 @@ fn curve_paths(
     out
 }
 
-fn stretch_path(
+fn window_path(
     stretch: &[Point],
     step: bool,
     x: impl Fn(Millis) -> f64,
@@ -454,7 +459,7 @@ fn stretch_path(
     path
 }
 
-fn failed_marks(frame: &Frame, failed: &[FailedProbe]) -> Markup {
+fn failed_marks(frame: &ChartFrame, failed: &[FailedProbe]) -> Markup {
     let mut path = Markup::new();
     let mut last = None;
     let mut marks = 0;
@@ -474,11 +479,11 @@ fn failed_marks(frame: &Frame, failed: &[FailedProbe]) -> Markup {
 
 /// The chart in words, for those who do not see it.
 fn describe(incident: &Incident, chart: &Chart) -> String {
-    let clock = |at| when::moment(&incident.clock, at);
+    let clock = |at| time_format::time_text(&incident.clock, at);
     let mut out = format!(
         "From {} to {}; onset {}, trigger {}",
         clock(incident.window.from),
-        when::moment_utc(&incident.clock, incident.window.to),
+        time_format::time_text_utc(&incident.clock, incident.window.to),
         clock(incident.stall.onset),
         clock(incident.stall.trigger),
     );
@@ -488,7 +493,7 @@ fn describe(incident: &Incident, chart: &Chart) -> String {
     out.push('.');
     for curve in &chart.curves {
         if let Some(stats) = curve.stats(incident.window) {
-            let say = |value| curve.quantity.say(value);
+            let say = |value| curve.quantity.to_text(value);
             out += &format!(
                 " {}: least {}, mean {}, most {}.",
                 curve.label,
@@ -520,14 +525,14 @@ mod tests {
         let curves = incident
             .timeline
             .get("s.x")
-            .map(|series| Curve::of(&incident, series));
+            .map(|series| Curve::from_series(&incident, series));
         let chart = Chart {
             title: "x".to_owned(),
             note: String::new(),
             curves: curves.into_iter().collect(),
             failed: Vec::new(),
         };
-        svg(&incident, &Frame::new(&incident), &chart, "c").into_string()
+        svg(&incident, &ChartFrame::new(&incident), &chart, "c").into_string()
     }
 
     #[test]
@@ -562,7 +567,7 @@ mod tests {
         let mut incident = incident_of(Timeline::default());
         incident.stall.trigger = 45_000;
         incident.stall.end = Some(48_000);
-        let events = |incident: &Incident| events(incident, Span::of(incident.window));
+        let events = |incident: &Incident| events(incident, Span::from_window(incident.window));
         let rows: Vec<usize> = events(&incident).iter().map(|event| event.row).collect();
         assert_eq!(rows, [0, 0, 1]);
         incident.stall.end = Some(90_000);

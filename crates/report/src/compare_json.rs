@@ -3,7 +3,7 @@
 use diagnosis::compare::{Comparison, SideHead};
 use serde_json::{Value, json};
 
-use crate::{escape, when};
+use crate::{escape, time_format};
 
 /// Name and version of the document.
 const FORMAT: &str = "freezeframe-comparison/1";
@@ -25,7 +25,7 @@ pub fn compare_json(comparison: &Comparison) -> String {
 }
 
 fn side(side: &SideHead) -> Value {
-    let moment = |ms: i64| side.time_is_known().then(|| when::rfc3339(ms));
+    let moment = |ms: i64| side.time_is_known().then(|| time_format::rfc3339(ms));
     json!({
         "host": side.host,
         "server": side.server,

@@ -1,6 +1,6 @@
 //! A signal as it is drawn: counters as rates, gaps where evidence is absent.
 
-use model::{Incident, Kind, Millis, Series, Window};
+use model::{Incident, Millis, Series, SignalKind, Window};
 
 use crate::units::{Quantity, to_base};
 
@@ -58,8 +58,8 @@ pub(crate) struct Stats {
 
 impl Curve {
     /// The curve of a series within the incident's window.
-    pub(crate) fn of(incident: &Incident, series: &Series) -> Self {
-        let step = series.kind == Kind::Counter;
+    pub(crate) fn from_series(incident: &Incident, series: &Series) -> Self {
+        let step = series.kind == SignalKind::Counter;
         let factor = to_base(series.unit);
         let raw: Vec<(Millis, f64)> = incident
             .timeline
@@ -72,7 +72,7 @@ impl Curve {
         Self {
             label: series.name.clone(),
             signals: vec![series.name.clone()],
-            quantity: Quantity::of(series),
+            quantity: Quantity::for_series(series),
             step,
             points: if step { rates(&raw) } else { levels(&raw) },
         }
@@ -250,7 +250,7 @@ mod tests {
             timeline.push_readings("s", *at, &[Reading::counter("s.x", Unit::Count, *value)]);
         }
         let incident = incident_of(timeline);
-        Curve::of(&incident, incident.timeline.get("s.x").unwrap())
+        Curve::from_series(&incident, incident.timeline.get("s.x").unwrap())
     }
 
     fn gauge(values: &[(Millis, f64)]) -> Curve {
@@ -259,7 +259,7 @@ mod tests {
             timeline.push_readings("s", *at, &[Reading::gauge("s.x", Unit::Count, *value)]);
         }
         let incident = incident_of(timeline);
-        Curve::of(&incident, incident.timeline.get("s.x").unwrap())
+        Curve::from_series(&incident, incident.timeline.get("s.x").unwrap())
     }
 
     #[test]

@@ -133,8 +133,8 @@ pub(crate) fn movers<'a>(incident: &'a Incident, pattern: &'a str, most: usize) 
 
 fn change(incident: &Incident, series: &Series) -> f64 {
     let measure = match series.kind {
-        model::Kind::Counter => Measure::Rate,
-        model::Kind::Gauge => Measure::Mean,
+        model::SignalKind::Counter => Measure::Rate,
+        model::SignalKind::Gauge => Measure::Mean,
     };
     let value = |window| {
         incident
@@ -151,7 +151,7 @@ pub(crate) fn curve_named(incident: &Incident, name: &str) -> Option<Curve> {
     incident
         .timeline
         .get(name)
-        .map(|series| Curve::of(incident, series))
+        .map(|series| Curve::from_series(incident, series))
 }
 
 /// Two curves of one source, moment by moment; where one is absent, or the result is no

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Frame, FrameId, Nameless, Profile, Side, Stack, StackBook, Window};
+use model::{FrameId, FrameSide, Profile, Stack, StackFrame, StackTable, UnnamedReason, Window};
 
-pub(crate) use crate::flame_half::{Half, Whose};
 pub(crate) use crate::flame_part::Part;
+pub(crate) use crate::flame_side::{FlameSide, Whose};
 
 /// What a frame of the tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +36,7 @@ pub(crate) struct TreeFrame {
     /// What it stands for.
     pub(crate) kind: Kind,
     /// Why the function has no name.
-    pub(crate) nameless: Option<Nameless>,
+    pub(crate) nameless: Option<UnnamedReason>,
 }
 
 /// A frame at its place.
@@ -58,7 +58,7 @@ pub(crate) struct FlameTree {
     /// The nodes.
     pub(crate) nodes: Vec<Node>,
     /// What was put in, first and second.
-    pub(crate) halves: [Half; 2],
+    pub(crate) halves: [FlameSide; 2],
     /// The same samples by when they were taken, a part for each profile.
     pub(crate) parts: Vec<Part>,
     /// Nodes left out of this tree and counted in its folded ones.
@@ -78,19 +78,22 @@ pub(crate) struct FrameSums {
 
 impl FlameTree {
     /// The tree of two lists of profiles, each with its book.
-    pub(crate) fn of(first: (&[&Profile], &StackBook), second: (&[&Profile], &StackBook)) -> Self {
+    pub(crate) fn from_profiles(
+        first: (&[&Profile], &StackTable),
+        second: (&[&Profile], &StackTable),
+    ) -> Self {
         Self::of_whose(Whose::Everybody, first, second)
     }
 
     /// The same of a part of the samples.
     pub(crate) fn of_whose(
         whose: Whose,
-        first: (&[&Profile], &StackBook),
-        second: (&[&Profile], &StackBook),
+        first: (&[&Profile], &StackTable),
+        second: (&[&Profile], &StackTable),
     ) -> Self {
         let mut builder = Builder::default();
         for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
-            builder.tree.halves[side] = Half::of(whose, profiles);
+            builder.tree.halves[side] = FlameSide::from_profiles(whose, profiles);
             for profile in profiles {
                 builder.add(side, whose, profile, book);
             }
@@ -317,13 +320,13 @@ fn pseudo(name: &str, image: String, kind: Kind) -> TreeFrame {
     }
 }
 
-fn real(frame: &Frame) -> TreeFrame {
+fn real(frame: &StackFrame) -> TreeFrame {
     TreeFrame {
         name: frame.name.clone(),
         image: frame.image.clone(),
         kind: match frame.side {
-            Side::Kernel => Kind::Kernel,
-            Side::User => Kind::User,
+            FrameSide::Kernel => Kind::Kernel,
+            FrameSide::User => Kind::User,
         },
         nameless: frame.nameless,
     }
@@ -339,7 +342,7 @@ impl Builder {
         index
     }
 
-    fn add(&mut self, side: usize, whose: Whose, profile: &Profile, book: &StackBook) {
+    fn add(&mut self, side: usize, whose: Whose, profile: &Profile, book: &StackTable) {
         let hz = self.tree.halves[side].hz;
         let mut ids: HashMap<FrameId, usize> = HashMap::new();
         let mut own: BTreeMap<usize, u64> = BTreeMap::new();
@@ -381,7 +384,7 @@ impl Builder {
         (!stack.end.is_complete()).then(|| {
             self.frame(pseudo(
                 "(callers not known)",
-                stack.end.words().to_owned(),
+                stack.end.to_text().to_owned(),
                 Kind::Cut,
             ))
         })
@@ -427,8 +430,8 @@ mod tests {
 
     use super::*;
 
-    fn frame(name: &str, side: Side) -> Frame {
-        Frame {
+    fn frame(name: &str, side: FrameSide) -> StackFrame {
+        StackFrame {
             name: name.to_owned(),
             image: "mysqld".to_owned(),
             side,
@@ -437,13 +440,13 @@ mod tests {
     }
 
     /// A profile of stacks written innermost first; those that begin with `k:` are the kernel's.
-    fn profile(book: &mut StackBook, hz: u32, stacks: &[(&str, StackEnd, u64)]) -> Profile {
+    fn profile(book: &mut StackTable, hz: u32, stacks: &[(&str, StackEnd, u64)]) -> Profile {
         let counts = stacks
             .iter()
             .map(|(names, end, count)| {
                 let frames = names.split(' ').map(|name| match name.strip_prefix("k:") {
-                    Some(name) => frame(name, Side::Kernel),
-                    None => frame(name, Side::User),
+                    Some(name) => frame(name, FrameSide::Kernel),
+                    None => frame(name, FrameSide::User),
                 });
                 ProfileCount {
                     stack: book.intern(frames, *end),
@@ -484,8 +487,8 @@ mod tests {
 
     #[test]
     fn two_books_make_one_tree_heaviest_first() {
-        let (mut first, mut second) = (StackBook::default(), StackBook::default());
-        first.intern([frame("shift", Side::User)], StackEnd::Complete);
+        let (mut first, mut second) = (StackTable::default(), StackTable::default());
+        first.intern([frame("shift", FrameSide::User)], StackEnd::Complete);
         let before = profile(&mut first, 99, &[("read main", StackEnd::Complete, 4)]);
         let stall = profile(
             &mut second,
@@ -497,7 +500,7 @@ mod tests {
                 ("odd", StackEnd::TooDeep, 1),
             ],
         );
-        let tree = FlameTree::of((&[&before], &first), (&[&stall], &second)).pruned(100);
+        let tree = FlameTree::from_profiles((&[&before], &first), (&[&stall], &second)).pruned(100);
         assert_eq!(
             lines(&tree),
             [
@@ -517,7 +520,7 @@ mod tests {
 
     #[test]
     fn the_lightest_are_put_together_within_the_limit() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let names: Vec<String> = (0..500)
             .map(|leaf| format!("leaf{leaf} work main"))
             .collect();
@@ -527,7 +530,7 @@ mod tests {
             .collect();
         stacks.push(("hot work main", StackEnd::Complete, 900));
         let stall = profile(&mut book, 99, &stacks);
-        let whole = FlameTree::of((&[], &book), (&[&stall], &book));
+        let whole = FlameTree::from_profiles((&[], &book), (&[&stall], &book));
         assert_eq!(whole.pruned(1_000).nodes.len(), 505);
         let small = whole.pruned(50);
         assert!(small.nodes.len() <= 50);
@@ -549,9 +552,9 @@ mod tests {
 
     #[test]
     fn a_recursive_function_counts_once_in_its_total() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stall = profile(&mut book, 99, &[("f g f main", StackEnd::Complete, 3)]);
-        let tree = FlameTree::of((&[], &book), (&[&stall], &book));
+        let tree = FlameTree::from_profiles((&[], &book), (&[&stall], &book));
         let sum = |name: &str| {
             let found = tree.sums().into_iter();
             found
@@ -571,7 +574,7 @@ mod tests {
 
     #[test]
     fn the_server_and_what_runs_beside_it_are_two_trees() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let mut stall = profile(
             &mut book,
             99,
@@ -599,15 +602,15 @@ mod tests {
 
     #[test]
     fn samples_of_different_rates_are_brought_to_the_densest() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let calm = profile(&mut book, 49, &[("main", StackEnd::Complete, 49)]);
         let burst = profile(&mut book, 98, &[("main", StackEnd::Complete, 98)]);
         let odd = profile(&mut book, 0, &[("main", StackEnd::Complete, u64::MAX)]);
-        let tree = FlameTree::of((&[], &book), (&[&calm, &burst], &book));
+        let tree = FlameTree::from_profiles((&[], &book), (&[&calm, &burst], &book));
         assert_eq!(tree.halves[1].samples, 196);
         assert_eq!(tree.halves[1].taken, 147);
         assert_eq!((tree.halves[1].hz_least, tree.halves[1].hz), (49, 98));
-        let tree = FlameTree::of((&[&odd, &odd], &book), (&[&odd], &book));
+        let tree = FlameTree::from_profiles((&[&odd, &odd], &book), (&[&odd], &book));
         assert_eq!(tree.halves[0].samples, u64::MAX);
         assert_eq!(tree.halves[0].processors_per_sample(), None);
     }

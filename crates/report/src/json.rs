@@ -4,9 +4,9 @@ use diagnosis::Verdict;
 use model::{Incident, Millis, Trigger, Window};
 use serde::Serialize;
 
-use crate::evidence::asked::{Asked, asked};
 use crate::evidence::summary::{StacksSummary, stacks_summary};
-use crate::{escape, when};
+use crate::evidence::workload::{Workload, workloads};
+use crate::{escape, time_format};
 
 /// Name and version of the document; fields are added within a version, never changed.
 pub(crate) const FORMAT: &str = "freezeframe-verdict/1";
@@ -20,7 +20,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stacks: Option<StacksSummary>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    asked: Vec<Asked>,
+    asked: Vec<Workload>,
 }
 
 #[derive(Serialize)]
@@ -58,7 +58,7 @@ struct WindowHead {
 /// Numbers that are not finite are `null`. Everything a terminal would obey is escaped.
 pub fn json(incident: &Incident, verdict: &Verdict) -> String {
     let is_known = incident.clock.is_known();
-    let moment = |at: Millis| is_known.then(|| when::rfc3339(incident.clock.wall_ms(at)));
+    let moment = |at: Millis| is_known.then(|| time_format::rfc3339(incident.clock.wall_ms(at)));
     let window = |window: Window| WindowHead {
         from: moment(window.from),
         to: moment(window.to),
@@ -89,7 +89,7 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
         },
         verdict,
         stacks: stacks_summary(incident),
-        asked: asked(incident),
+        asked: workloads(incident),
     };
     // Only maps with keys that are no strings fail, and there are none.
     let text = serde_json::to_string_pretty(&document)

@@ -24,9 +24,10 @@ mod derived;
 mod document;
 mod escape;
 pub mod evidence;
-mod flame_half;
 mod flame_part;
+mod flame_side;
 mod flame_tree;
+pub mod format;
 mod html;
 mod json;
 mod markup;
@@ -37,9 +38,8 @@ mod strip;
 #[cfg(test)]
 mod testing;
 mod text;
+mod time_format;
 mod units;
-mod when;
-pub mod words;
 
 pub use compare_json::compare_json;
 pub use document::terminal::document_text;
@@ -49,8 +49,8 @@ pub use html::{
     queries_diff_page, queries_page, served,
 };
 pub use json::json;
-pub use text::brief::{brief_text, felt, first_finding};
+pub use text::brief::{brief_text, client_impact, first_finding};
 pub use text::compare::compare_text;
 pub use text::page::TextOptions;
 pub use text::text;
-pub use when::duration;
+pub use time_format::duration;

@@ -55,7 +55,7 @@ pub(crate) fn charts(incident: &Incident, verdict: &Verdict) -> Picked {
             if let Some(chart) = standard.iter_mut().find(has_it).and_then(Option::take) {
                 named.push(chart);
             } else if let Some(series) = incident.timeline.get(&name) {
-                alone.push(Curve::of(incident, series));
+                alone.push(Curve::from_series(incident, series));
             }
         }
         named.extend(by_quantity(alone));
@@ -115,7 +115,7 @@ pub(crate) fn headline(incident: &Incident, verdict: &Verdict, most: usize) -> V
         }
         let fresh = !curves.iter().any(|curve| curve.signals.contains(&name));
         if let Some(series) = incident.timeline.get(&name).filter(|_| fresh) {
-            let curve = Curve::of(incident, series);
+            let curve = Curve::from_series(incident, series);
             if !curve.points.is_empty() {
                 curves.push(curve);
             }

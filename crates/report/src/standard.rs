@@ -283,7 +283,7 @@ fn curves_of(incident: &Incident, part: Part) -> Vec<Curve> {
             .matching(pattern)
             .take(LINES_PER_CHART_MAX)
             .map(|series| {
-                let mut curve = Curve::of(incident, series);
+                let mut curve = Curve::from_series(incident, series);
                 if !label.is_empty() {
                     label.clone_into(&mut curve.label);
                 }
@@ -339,7 +339,7 @@ fn movers(
             let label = name.unwrap_or(&series.name).to_owned();
             Curve {
                 label,
-                ..Curve::of(incident, series)
+                ..Curve::from_series(incident, series)
             }
         })
         .collect()

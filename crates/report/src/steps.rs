@@ -8,7 +8,7 @@ use diagnosis::{Actor, Undoable};
 
 /// A piece of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum StepPart<'a> {
     /// A line to be typed as it stands.
     Command(&'a str),
     /// Words.
@@ -95,15 +95,15 @@ pub(crate) fn with_undo(steps: &[Undoable<'_>]) -> Vec<String> {
 }
 
 /// The pieces of a step, line by line.
-pub(crate) fn pieces(step: &str) -> Vec<Piece<'_>> {
+pub(crate) fn step_parts(step: &str) -> Vec<StepPart<'_>> {
     step.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
-        .flat_map(pieces_of_line)
+        .flat_map(line_parts)
         .collect()
 }
 
-fn pieces_of_line(line: &str) -> Vec<Piece<'_>> {
+fn line_parts(line: &str) -> Vec<StepPart<'_>> {
     let colons = line.match_indices(": ").map(|(at, colon)| at + colon.len());
     for at in std::iter::once(0).chain(colons) {
         let (lead, rest) = line.split_at(at);
@@ -111,14 +111,15 @@ fn pieces_of_line(line: &str) -> Vec<Piece<'_>> {
         let command = unquoted(command);
         if is_command(command) {
             let prose = [lead.trim(), remark];
-            let [lead, remark] = prose.map(|text| (!text.is_empty()).then_some(Piece::Prose(text)));
-            return [lead, Some(Piece::Command(command)), remark]
+            let [lead, remark] =
+                prose.map(|text| (!text.is_empty()).then_some(StepPart::Prose(text)));
+            return [lead, Some(StepPart::Command(command)), remark]
                 .into_iter()
                 .flatten()
                 .collect();
         }
     }
-    vec![Piece::Prose(line)]
+    vec![StepPart::Prose(line)]
 }
 
 /// The parts of a prose text: words, and what stands between backticks.
@@ -228,7 +229,7 @@ fn is_setting(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Piece::*, *};
+    use super::{StepPart::*, *};
 
     #[test]
     fn commands_are_told_from_prose() {
@@ -248,7 +249,7 @@ mod tests {
             "[mysqld]",
             "innodb_buffer_pool_size = 64G",
         ] {
-            assert_eq!(pieces(command), [Command(command)]);
+            assert_eq!(step_parts(command), [Command(command)]);
         }
         for prose in [
             "echo the values noted before into both files; the word in brackets was the active one",
@@ -264,14 +265,16 @@ mod tests {
             "Log in by the side door: mysql -h 127.0.0.1 -P 33062 (MySQL 8.0.14 and later), or extra_port",
             "Run `a` and `b`",
         ] {
-            assert_eq!(pieces(prose), [Prose(prose)]);
+            assert_eq!(step_parts(prose), [Prose(prose)]);
         }
     }
 
     #[test]
     fn words_before_and_a_remark_behind_are_words() {
         assert_eq!(
-            pieces("Until then: SET GLOBAL max_error_count = 0 (new sessions keep none; so what)"),
+            step_parts(
+                "Until then: SET GLOBAL max_error_count = 0 (new sessions keep none; so what)"
+            ),
             [
                 Prose("Until then:"),
                 Command("SET GLOBAL max_error_count = 0"),
@@ -279,22 +282,22 @@ mod tests {
             ]
         );
         assert_eq!(
-            pieces("Find it: SELECT a FROM b WHERE c IN ('x', 'y')"),
+            step_parts("Find it: SELECT a FROM b WHERE c IN ('x', 'y')"),
             [
                 Prose("Find it:"),
                 Command("SELECT a FROM b WHERE c IN ('x', 'y')"),
             ]
         );
         assert_eq!(
-            pieces("Note: first\necho 1 > /x\n\nThen wait."),
+            step_parts("Note: first\necho 1 > /x\n\nThen wait."),
             [
                 Prose("Note: first"),
                 Command("echo 1 > /x"),
                 Prose("Then wait."),
             ]
         );
-        assert_eq!(pieces("`SHOW STATUS`"), [Command("SHOW STATUS")]);
-        assert_eq!(pieces(" \n"), []);
+        assert_eq!(step_parts("`SHOW STATUS`"), [Command("SHOW STATUS")]);
+        assert_eq!(step_parts(" \n"), []);
     }
 
     #[test]

@@ -129,14 +129,14 @@ fn disks(incident: &Incident) -> Option<Strip> {
 
 /// A recording, what of it is shown, and in which time its states are counted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct StripScope<'a> {
     pub(crate) incident: &'a Incident,
     pub(crate) window: Window,
     pub(crate) counted: Window,
 }
 
 /// The strips of two recordings, those of one kind beside each other, with the same states in the same order.
-pub(crate) fn alike(sides: &[Shown<'_>; 2]) -> Vec<[Option<Strip>; 2]> {
+pub(crate) fn alike(sides: &[StripScope<'_>; 2]) -> Vec<[Option<Strip>; 2]> {
     let states = busiest(&sides.map(|side| (side.incident, side.counted)));
     let [first, second] = sides.map(|side| {
         all(side.incident, &states).map(|strip| {
@@ -372,7 +372,7 @@ mod tests {
     fn states_of_two_recordings_have_one_order() {
         let first = in_states(&[("sending_data", 5.0), ("opening_tables", 3.0)]);
         let second = in_states(&[("updating", 40.0), ("sending_data", 1.0)]);
-        let shown = |incident| Shown {
+        let shown = |incident| StripScope {
             incident,
             window: Window {
                 from: 10_000,

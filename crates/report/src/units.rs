@@ -1,6 +1,6 @@
 //! Numbers as people read them: three significant digits and the unit that fits.
 
-use model::{Kind, Series, Unit, matches_pattern};
+use model::{Series, SignalKind, Unit, matches_pattern};
 
 /// Clock ticks a second of the kernel's USER_HZ (`include/asm-generic/param.h`).
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -120,27 +120,27 @@ const BY_NAME: [(&str, Quantity); 4] = [
 
 impl Quantity {
     /// What is shown for a series: counters as rates, gauges as they are.
-    pub(crate) fn of(series: &Series) -> Self {
+    pub(crate) fn for_series(series: &Series) -> Self {
         let names_it = |(pattern, _): &&(&str, Self)| matches_pattern(pattern, &series.name);
         if let Some((_, quantity)) = BY_NAME.iter().find(names_it)
-            && series.kind == Kind::Counter
+            && series.kind == SignalKind::Counter
         {
             return *quantity;
         }
         match (series.kind, series.unit) {
-            (Kind::Counter, Unit::Count) => Self::PerSecond,
-            (Kind::Counter, Unit::Bytes) => Self::BytesPerSecond,
-            (Kind::Counter, Unit::Pages) => Self::PagesPerSecond,
-            (Kind::Counter, Unit::Ticks) => Self::Cores,
+            (SignalKind::Counter, Unit::Count) => Self::PerSecond,
+            (SignalKind::Counter, Unit::Bytes) => Self::BytesPerSecond,
+            (SignalKind::Counter, Unit::Pages) => Self::PagesPerSecond,
+            (SignalKind::Counter, Unit::Ticks) => Self::Cores,
             (
-                Kind::Counter,
+                SignalKind::Counter,
                 Unit::Nanoseconds | Unit::Microseconds | Unit::Milliseconds | Unit::Seconds,
             ) => Self::SecondsPerSecond,
-            (Kind::Gauge, Unit::Bytes) => Self::Bytes,
-            (Kind::Gauge, Unit::Pages) => Self::Pages,
-            (Kind::Gauge, Unit::Count) => Self::Count,
+            (SignalKind::Gauge, Unit::Bytes) => Self::Bytes,
+            (SignalKind::Gauge, Unit::Pages) => Self::Pages,
+            (SignalKind::Gauge, Unit::Count) => Self::Count,
             (
-                Kind::Gauge,
+                SignalKind::Gauge,
                 Unit::Nanoseconds
                 | Unit::Microseconds
                 | Unit::Milliseconds
@@ -183,12 +183,12 @@ impl Quantity {
     }
 
     /// A number with its unit: `48.1k/s`, `3.2 ms`, `83%`, `2.5 cores`.
-    pub(crate) fn say(self, value: f64) -> String {
+    pub(crate) fn to_text(self, value: f64) -> String {
         self.said(value, |scale| scale.suffix)
     }
 
-    /// As [`Quantity::say`] where the noun stands elsewhere.
-    pub(crate) fn say_short(self, value: f64) -> String {
+    /// As [`Quantity::to_text`] where the noun stands elsewhere.
+    pub(crate) fn to_short_text(self, value: f64) -> String {
         self.said(value, Scale::short_suffix)
     }
 
@@ -253,7 +253,7 @@ pub(crate) fn digits(value: f64) -> String {
 pub(crate) fn bare(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() || size >= 999_999.5 {
-        return Quantity::Count.say(value);
+        return Quantity::Count.to_text(value);
     }
     if size < 99.95 {
         return digits(value);
@@ -300,7 +300,7 @@ mod tests {
             (Quantity::Count, -1500.0, "-1,500"),
             (Quantity::Count, 123_456.0, "123k"),
         ] {
-            assert_eq!(quantity.say(value), words);
+            assert_eq!(quantity.to_text(value), words);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The lines that are enough at night: all of them, in plain words, never wider than asked.
 
 use crate::common;
-use report::{TextOptions, brief_text, felt, first_finding};
+use report::{TextOptions, brief_text, client_impact, first_finding};
 
 fn plain(width: usize) -> TextOptions {
     TextOptions {
@@ -134,7 +134,7 @@ fn nothing_that_only_insiders_read_is_in_it() {
     }
     let text = brief_text(&common::incident(), &verdict, &[], &plain(80));
     assert!(!text.contains("status.") && !text.contains(".*"), "{text}");
-    assert!(!felt(&common::incident()).is_empty());
+    assert!(!client_impact(&common::incident()).is_empty());
 }
 
 #[test]

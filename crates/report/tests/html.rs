@@ -61,7 +61,7 @@ fn what_was_asked_for_did_not_stall() {
     let mut asked = common::incident();
     assert!(page().contains(" UTC, for "));
     for trigger in &mut asked.stall.triggers {
-        trigger.rule = model::Stall::ASKED.to_owned();
+        trigger.rule = model::Stall::REQUESTED.to_owned();
     }
     let page = html(&asked, &nothing(), &HtmlOptions::default());
     assert!(page.contains(" were looked at.") && !page.contains(" UTC, for "));

@@ -15,13 +15,13 @@ use std::{
     process::Command,
 };
 
-use model::{Frame, Profile, ProfileCount, Side, StackBook, StackEnd};
+use model::{FrameSide, Profile, ProfileCount, StackEnd, StackFrame, StackTable};
 use report::evidence::pprof::{PprofOptions, pprof};
 
 const NASTY: &str = "evil\u{1b}[2J\n\"<script>;name";
 
-fn frame(name: &str, image: &str, side: Side) -> Frame {
-    Frame {
+fn frame(name: &str, image: &str, side: FrameSide) -> StackFrame {
+    StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
@@ -29,13 +29,13 @@ fn frame(name: &str, image: &str, side: Side) -> Frame {
     }
 }
 
-fn sample() -> (Profile, StackBook) {
-    let mut book = StackBook::default();
-    let main = || frame("main", "mariadbd", Side::User);
-    let eval = || frame("Item::val_int", "mariadbd", Side::User);
+fn sample() -> (Profile, StackTable) {
+    let mut book = StackTable::default();
+    let main = || frame("main", "mariadbd", FrameSide::User);
+    let eval = || frame("Item::val_int", "mariadbd", FrameSide::User);
     let stall = book.intern(
         [
-            frame("compaction_alloc", "[kernel]", Side::Kernel),
+            frame("compaction_alloc", "[kernel]", FrameSide::Kernel),
             eval(),
             eval(),
             main(),
@@ -43,7 +43,7 @@ fn sample() -> (Profile, StackBook) {
         StackEnd::Complete,
     );
     let work = book.intern([eval(), main()], StackEnd::Complete);
-    let nasty = book.intern([frame(NASTY, "", Side::User)], StackEnd::Broken);
+    let nasty = book.intern([frame(NASTY, "", FrameSide::User)], StackEnd::Broken);
     let nothing = book.intern([], StackEnd::Refused);
     let count = |stack, thread: &str, server, count| ProfileCount {
         stack,

@@ -16,13 +16,14 @@ use std::{
 };
 
 use model::{
-    Frame, Method, Nameless, RunState, Side, StackBook, StackEnd, ThreadAt, ThreadSnapshot,
+    FrameSide, RunState, SnapshotMethod, SnapshotThread, StackEnd, StackFrame, StackTable,
+    ThreadSnapshot, UnnamedReason,
 };
 use report::evidence::{groups::group_snapshots, pt_pmp::pt_pmp};
 
 /// A user frame: its name, its image as the file is called, and what gdb prints behind " in ".
 struct Shown {
-    frame: Frame,
+    frame: StackFrame,
     gdb: String,
 }
 
@@ -47,17 +48,17 @@ fn unnamed(image: &str, from: &str) -> Shown {
         frame: frame(
             &format!("{image}+0x7a3f10"),
             image,
-            Some(Nameless::NoSymbol),
+            Some(UnnamedReason::NoSymbol),
         ),
         gdb: format!("?? (){from}"),
     }
 }
 
-fn frame(name: &str, image: &str, nameless: Option<Nameless>) -> Frame {
-    Frame {
+fn frame(name: &str, image: &str, nameless: Option<UnnamedReason>) -> StackFrame {
+    StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless,
     }
 }
@@ -158,11 +159,11 @@ fn stacks() -> Vec<(usize, Vec<Shown>)> {
 }
 
 /// The stacks as one snapshot, and as gdb's `thread apply all bt`.
-fn both() -> (ThreadSnapshot, StackBook, String) {
-    let mut book = StackBook::default();
+fn both() -> (ThreadSnapshot, StackTable, String) {
+    let mut book = StackTable::default();
     let mut snapshot = ThreadSnapshot {
         at: 0,
-        method: Method::Bpf,
+        method: SnapshotMethod::Bpf,
         wall_us: 1,
         stopped_us: 0,
         threads: Vec::new(),
@@ -170,15 +171,15 @@ fn both() -> (ThreadSnapshot, StackBook, String) {
     };
     let mut text = String::from("[New LWP 4243]\n[Thread debugging using libthread_db enabled]\n");
     for (count, frames) in stacks() {
-        let kernel = Frame {
-            side: Side::Kernel,
+        let kernel = StackFrame {
+            side: FrameSide::Kernel,
             ..frame("do_syscall_64", "[kernel]", None)
         };
         let shown = frames.iter().map(|shown| shown.frame.clone());
         let stack = book.intern([kernel].into_iter().chain(shown), StackEnd::Complete);
         for _ in 0..count {
             let tid = snapshot.threads.len() as u32 + 1;
-            snapshot.threads.push(ThreadAt {
+            snapshot.threads.push(SnapshotThread {
                 tid,
                 name: "mariadbd".to_owned(),
                 state: RunState::Sleeping,
@@ -272,7 +273,7 @@ fn the_format_where_pt_pmp_is_not_installed() {
 #[test]
 fn hostile_names_break_no_line() {
     let nasty = "a\nThread 1\r\n#0 0x1 in x\u{1b}[2J\u{9b}\u{202e}((<<)>::";
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let stack = book.intern(
         [
             frame(nasty, nasty, None),
@@ -282,7 +283,7 @@ fn hostile_names_break_no_line() {
         StackEnd::Broken,
     );
     let snapshot = ThreadSnapshot {
-        threads: vec![ThreadAt {
+        threads: vec![SnapshotThread {
             tid: 1,
             name: nasty.to_owned(),
             state: RunState::Other,

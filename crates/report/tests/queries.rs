@@ -7,7 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
-use model::{Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay};
+use model::{Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryMethod};
 use report::TextOptions;
 use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, queries_diff};
 use report::evidence::queries_json::{queries_json, write_queries_json};
@@ -40,7 +40,7 @@ fn class(fingerprint: &str, count: u64, seconds: Option<f64>) -> QueryClass {
     }
 }
 
-fn digest(way: QueryWay, seconds: i64, classes: Vec<QueryClass>) -> QueryDigest {
+fn digest(way: QueryMethod, seconds: i64, classes: Vec<QueryClass>) -> QueryDigest {
     QueryDigest {
         tried: Vec::new(),
         way,
@@ -77,10 +77,10 @@ fn a_flood_jumps_out() {
             class("update t set a = ?", 600 * n, Some(12.0 * n as f64)),
         ]
     };
-    let before = digest(QueryWay::SlowLog, 60, usual(1));
+    let before = digest(QueryMethod::SlowLog, 60, usual(1));
     let mut stalled = usual(1);
     stalled.push(class("show warnings", 76_000 * 60, Some(30.0)));
-    let during = digest(QueryWay::SlowLog, 60, stalled);
+    let during = digest(QueryMethod::SlowLog, 60, stalled);
     let diff = queries_diff(&before, &during);
     assert!(!diff.by_kind);
     let first = &diff.changes[0];
@@ -92,7 +92,7 @@ fn a_flood_jumps_out() {
     // What did not change is last, and weighs nothing.
     assert!(diff.changes[1..].iter().all(|change| change.weight == 0.0));
     // The same load for twice as long is no change.
-    let longer = digest(QueryWay::SlowLog, 120, usual(2));
+    let longer = digest(QueryMethod::SlowLog, 120, usual(2));
     assert!(
         queries_diff(&before, &longer)
             .changes
@@ -105,7 +105,7 @@ fn a_flood_jumps_out() {
 #[test]
 fn time_counts_as_much_as_numbers() {
     let before = digest(
-        QueryWay::SlowLog,
+        QueryMethod::SlowLog,
         10,
         vec![
             class("select slow", 10, Some(0.1)),
@@ -113,7 +113,7 @@ fn time_counts_as_much_as_numbers() {
         ],
     );
     let during = digest(
-        QueryWay::SlowLog,
+        QueryMethod::SlowLog,
         10,
         vec![
             class("select slow", 10, Some(100.0)),
@@ -136,12 +136,12 @@ fn time_counts_as_much_as_numbers() {
 fn different_ways_are_compared_by_kind() {
     let mut counted = class("", 60, None);
     counted.kind = "show warnings".to_owned();
-    let before = digest(QueryWay::StatementCounters, 60, vec![counted]);
+    let before = digest(QueryMethod::StatementCounters, 60, vec![counted]);
     let packets = vec![
         class("show warnings", 600, Some(1.0)),
         class("show warnings limit ?", 300, Some(1.0)),
     ];
-    let during = digest(QueryWay::Packets, 60, packets);
+    let during = digest(QueryMethod::Packets, 60, packets);
     let diff = queries_diff(&before, &during);
     assert!(diff.by_kind);
     assert_eq!(diff.changes.len(), 1);
@@ -155,12 +155,12 @@ fn different_ways_are_compared_by_kind() {
 #[test]
 fn without_lengths_shares_are_compared() {
     let mut before = digest(
-        QueryWay::PerformanceSchema,
+        QueryMethod::PerformanceSchema,
         10,
         vec![class("a", 10, None), class("b b", 90, None)],
     );
     let mut during = digest(
-        QueryWay::PerformanceSchema,
+        QueryMethod::PerformanceSchema,
         10,
         vec![class("a", 900, None), class("b b", 100, None)],
     );
@@ -192,7 +192,7 @@ fn outside_text_is_harmless() {
         });
     }
     let mut digest = digest(
-        QueryWay::SlowLog,
+        QueryMethod::SlowLog,
         10,
         vec![bad.clone(), class("select 1", 1, Some(0.1))],
     );

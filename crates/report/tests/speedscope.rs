@@ -8,26 +8,26 @@
 
 use std::collections::BTreeMap;
 
-use model::{Frame, Profile, ProfileCount, Side, StackBook, StackEnd};
+use model::{FrameSide, Profile, ProfileCount, StackEnd, StackFrame, StackTable};
 use report::evidence::speedscope::speedscope;
 use serde_json::Value;
 
 const NASTY: &str = "evil\u{1b}[2J\n\"<script>;name";
 
-fn sample() -> (Profile, StackBook) {
-    let mut book = StackBook::default();
-    let frame = |name: &str, image: &str, side| Frame {
+fn sample() -> (Profile, StackTable) {
+    let mut book = StackTable::default();
+    let frame = |name: &str, image: &str, side| StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
         nameless: None,
     };
-    let main = || frame("main", "mariadbd", Side::User);
-    let eval = || frame("Item::val_int", "mariadbd", Side::User);
-    let kernel = frame("compaction_alloc", "[kernel]", Side::Kernel);
+    let main = || frame("main", "mariadbd", FrameSide::User);
+    let eval = || frame("Item::val_int", "mariadbd", FrameSide::User);
+    let kernel = frame("compaction_alloc", "[kernel]", FrameSide::Kernel);
     let stall = book.intern([kernel, eval(), eval(), main()], StackEnd::Complete);
     let work = book.intern([eval(), main()], StackEnd::Complete);
-    let nasty = book.intern([frame(NASTY, "", Side::User)], StackEnd::Broken);
+    let nasty = book.intern([frame(NASTY, "", FrameSide::User)], StackEnd::Broken);
     let nothing = book.intern([], StackEnd::Refused);
     let count = |stack, thread: &str, count| ProfileCount {
         stack,

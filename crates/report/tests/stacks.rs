@@ -9,8 +9,8 @@
 
 use crate::{common, markup, mysqld, sha256};
 use model::{
-    Frame, Incident, Profile, ProfileCount, Side, StackBook, StackEnd, StackEvidence, StackId,
-    ThreadRun,
+    FrameSide, Incident, Profile, ProfileCount, StackEnd, StackEvidence, StackFrame, StackId,
+    StackTable, ThreadRun,
 };
 use report::{HtmlOptions, html, profile_diff_page, profile_page};
 use serde_json::Value;
@@ -213,7 +213,7 @@ fn without_scripts_the_tables_have_the_numbers() {
 
 #[test]
 fn a_profile_has_a_page_of_its_own() {
-    let (mut first, mut second) = (StackBook::default(), StackBook::default());
+    let (mut first, mut second) = (StackTable::default(), StackTable::default());
     let before = mysqld::profile(&mut first, 0);
     let stall = mysqld::profile(&mut second, 1);
     let one = profile_page("Profile <b> of mysqld", &stall, &second);
@@ -245,15 +245,15 @@ fn hostile() -> Incident {
     let mut incident = mysqld::incident();
     let nasty = || NASTY.to_owned();
     let evidence = &mut incident.stacks;
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let side = |index: usize| {
         if index.is_multiple_of(2) {
-            Side::Kernel
+            FrameSide::Kernel
         } else {
-            Side::User
+            FrameSide::User
         }
     };
-    let frames = (0..3).map(|index| Frame {
+    let frames = (0..3).map(|index| StackFrame {
         name: format!("{NASTY}{index}"),
         image: nasty(),
         side: side(index),
@@ -345,11 +345,11 @@ fn outside_text_is_text() {
 #[test]
 fn thousands_of_stacks_fit_on_a_page_that_says_so() {
     let mut incident = mysqld::incident();
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let (mut counts, mut runs) = (Vec::new(), Vec::new());
     let template = incident.stacks.runs[0].clone();
     for number in 0..6_000usize {
-        let frame = |depth: usize| Frame {
+        let frame = |depth: usize| StackFrame {
             name: format!(
                 "std::map<{}, {}>::function_{}",
                 number % (depth + 1),
@@ -357,7 +357,7 @@ fn thousands_of_stacks_fit_on_a_page_that_says_so() {
                 depth * 7 % 90 + number % (30 * depth + 1)
             ),
             image: "mysqld".to_owned(),
-            side: Side::User,
+            side: FrameSide::User,
             nameless: None,
         };
         let stack = book.intern((0..40).rev().map(frame), StackEnd::Complete);

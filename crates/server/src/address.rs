@@ -1,3 +1,5 @@
+//! Where a server listens: a unix socket, or host and port.
+
 use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;

@@ -1,3 +1,5 @@
+//! A session with deadlines: statements in, rows as text out, and our own statements counted.
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -131,7 +133,7 @@ impl Session {
                 .map(|(rows, _)| {
                     let wide = ["ALL PRIVILEGES ON *.*", "PROCESS", "SUPER"];
                     rows.iter()
-                        .any(|row| wide.iter().any(|grant| row.at(0).contains(grant)))
+                        .any(|row| wide.iter().any(|grant| row.column(0).contains(grant)))
                 });
         Ok(session)
     }
@@ -231,17 +233,17 @@ impl Row {
     /// The value of a column, by its name in lower case; empty when there is none.
     pub fn get(&self, column: &str) -> &str {
         let index = self.columns.iter().position(|name| name == column);
-        index.map_or("", |index| self.at(index))
+        index.map_or("", |index| self.column(index))
     }
 
     /// The columns with their values.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let names = self.columns.iter().map(String::as_str);
-        names.zip((0..self.width()).map(|index| self.at(index)))
+        names.zip((0..self.width()).map(|index| self.column(index)))
     }
 
     /// The value of a column by its position.
-    pub fn at(&self, index: usize) -> &str {
+    pub fn column(&self, index: usize) -> &str {
         match index < self.width() {
             true => self.rows.value(self.first + index),
             false => "",

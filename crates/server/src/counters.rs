@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, QueryClass, QueryDigest, QueryWay, Reason};
+use model::{Absent, QueryClass, QueryDigest, QueryMethod, Reason};
 
 /// Counters of commands of the protocol, which bring statements or serve them and are none: what a `Com_stmt_execute`
 /// executes is counted under its own kind as well (sql/sql_prepare.cc, `mysqld_stmt_execute` and
@@ -83,7 +83,7 @@ pub fn statement_mix(
     }
     QueryDigest {
         tried: Vec::new(),
-        way: QueryWay::StatementCounters,
+        way: QueryMethod::StatementCounters,
         from_us,
         to_us,
         count: classes
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(mix.classes[0].id, sql::fingerprint_id("show warnings"));
         assert_eq!(
             (mix.way, mix.from_us, mix.to_us),
-            (QueryWay::StatementCounters, Some(1), Some(2))
+            (QueryMethod::StatementCounters, Some(1), Some(2))
         );
         assert_eq!(mix.blind.len(), 1);
     }

@@ -1,3 +1,5 @@
+//! Errors of a server, and what each means for a probe and for an absence.
+
 use std::io::ErrorKind;
 
 use model::{Absent, ProbeOutcome, Reason};

@@ -22,7 +22,7 @@ impl ErrorLogTable {
         let Some(last) = self.last.clone() else {
             let query = "SELECT UNIX_TIMESTAMP(MAX(LOGGED)) FROM performance_schema.error_log";
             let (rows, _) = session.rows(query, 1)?;
-            self.last = Some(rows.first().and_then(moment).unwrap_or("0".to_owned()));
+            self.last = Some(rows.first().and_then(timestamp).unwrap_or("0".to_owned()));
             return Ok(Vec::new());
         };
         // The file's times are in UTC, whatever the session's are in.
@@ -34,7 +34,7 @@ impl ErrorLogTable {
              ORDER BY LOGGED LIMIT {LINES_MAX}"
         );
         let (rows, _) = session.rows(&query, LINES_MAX)?;
-        if let Some(last) = rows.last().and_then(moment) {
+        if let Some(last) = rows.last().and_then(timestamp) {
             self.last = Some(last);
         }
         Ok(rows.iter().map(line).collect())
@@ -42,8 +42,8 @@ impl ErrorLogTable {
 }
 
 /// A number and nothing else: it becomes part of a statement.
-fn moment(row: &Row) -> Option<String> {
-    let text = row.at(0);
+fn timestamp(row: &Row) -> Option<String> {
+    let text = row.column(0);
     let is_number = text.len() <= 20
         && !text.is_empty()
         && text.chars().all(|c| c.is_ascii_digit() || c == '.')
@@ -54,17 +54,17 @@ fn moment(row: &Row) -> Option<String> {
 /// As the server writes it into its file.
 fn line(row: &Row) -> String {
     let text: String = row
-        .at(6)
+        .column(6)
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
     format!(
         "{} {} [{}] [{}] [{}] {text}",
-        row.at(1),
-        row.at(2),
-        row.at(3),
-        row.at(4),
-        row.at(5)
+        row.column(1),
+        row.column(2),
+        row.column(3),
+        row.column(4),
+        row.column(5)
     )
 }
 
@@ -92,9 +92,9 @@ mod tests {
             line(&row),
             "2026-11-28T08:46:00.123456Z 7 [Warning] [MY-010055] [Server] IP address '10.0.0.1' could not be resolved"
         );
-        assert_eq!(moment(&row).as_deref(), Some("1764319560.123456"));
+        assert_eq!(timestamp(&row).as_deref(), Some("1764319560.123456"));
         for wrong in ["", "1); DROP TABLE t", "1.2.3", "NULL", "-1"] {
-            assert_eq!(moment(&self::row(&[wrong])), None, "{wrong}");
+            assert_eq!(timestamp(&self::row(&[wrong])), None, "{wrong}");
         }
     }
 }

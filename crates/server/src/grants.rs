@@ -14,7 +14,7 @@ const ROWS_MAX: usize = 1000;
 
 /// Something that the account needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Need {
+pub struct RequiredGrant {
     /// The privilege, as GRANT takes it.
     pub privilege: &'static str,
     /// What it is on.
@@ -46,7 +46,7 @@ pub struct AccountSql {
 }
 
 /// What a recorder needs on a server of this version.
-pub fn needs(version: ServerVersion) -> [Need; 3] {
+pub fn needs(version: ServerVersion) -> [RequiredGrant; 3] {
     // REPLICATION CLIENT does not show a replica's status on MariaDB any more since 10.5.2, where SLAVE MONITOR came
     // with 10.5.9.
     let monitor = match (version.is_mariadb(), version.number) {
@@ -55,21 +55,21 @@ pub fn needs(version: ServerVersion) -> [Need; 3] {
         _ => "REPLICATION CLIENT",
     };
     [
-        Need {
+        RequiredGrant {
             privilege: "PROCESS",
             on: "*.*",
             gives: "the InnoDB status, and the sessions of all users",
             without: "innodb, and of processlist all sessions but our own: stalls are noticed by probes and counters alone",
             source: "innodb",
         },
-        Need {
+        RequiredGrant {
             privilege: monitor,
             on: "*.*",
             gives: "how far a replica is behind",
             without: "replica: a replica that falls behind is not seen",
             source: "replica",
         },
-        Need {
+        RequiredGrant {
             privilege: "SELECT",
             on: "performance_schema.*",
             gives: "statements by class, and which sessions are compressed",
@@ -185,10 +185,10 @@ impl Granted {
         let (rows, _) = session.rows("SHOW GRANTS", ROWS_MAX)?;
         let mut granted = Self::default();
         for row in &rows {
-            granted.add(row.at(0));
+            granted.add(row.column(0));
         }
         let limit = session.rows("SELECT @@SESSION.max_user_connections", 1)?.0;
-        granted.connections_max = limit.first().and_then(|row| row.at(0).parse().ok());
+        granted.connections_max = limit.first().and_then(|row| row.column(0).parse().ok());
         Ok(granted)
     }
 
@@ -211,7 +211,7 @@ impl Granted {
     }
 
     /// Whether the account has what is needed, by itself or by something wider.
-    pub fn has(&self, need: &Need) -> bool {
+    pub fn has(&self, need: &RequiredGrant) -> bool {
         let is_wide = |privilege: &str| {
             privilege == "ALL PRIVILEGES"
                 || privilege == need.privilege

@@ -36,7 +36,7 @@ pub use login::{FoundLogin, Login, LoginOptions, find_login};
 pub use login_error::LoginError;
 pub use open_connections::open_connections;
 pub use os_threads::thread_sessions;
-pub use own::{OwnPart, OwnStatements, own_clients};
+pub use own::{OwnStatementFilter, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_query};
 pub use queries::{
     compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,

@@ -1,3 +1,5 @@
+//! Who logs in: what the user said, then login paths and option files.
+
 use std::path::{Path, PathBuf};
 
 use crate::Address;

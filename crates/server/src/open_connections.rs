@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::wire::OpenBefore;
+use crate::wire::PriorConnection;
 use crate::{ServerError, Session};
 
 /// Connections and prepared statements that are read.
@@ -20,7 +20,7 @@ const PREPARED: &str = "SELECT t.PROCESSLIST_ID, p.STATEMENT_ID, p.SQL_TEXT \
 ///
 /// Two questions. Without performance_schema nothing is known of what is prepared; without the privilege `PROCESS` the
 /// server tells the sessions of our own account only.
-pub fn open_connections(session: &mut Session) -> Result<Vec<OpenBefore>, ServerError> {
+pub fn open_connections(session: &mut Session) -> Result<Vec<PriorConnection>, ServerError> {
     let (rows, _) = session.rows("SHOW PROCESSLIST", CONNECTIONS_MAX)?;
     let mut prepared = prepared_statements(session)?;
     let own = session.id().to_string();
@@ -31,7 +31,7 @@ pub fn open_connections(session: &mut Session) -> Result<Vec<OpenBefore>, Server
             let (host, port) = row.get("host").rsplit_once(':')?;
             let id = row.get("id").parse().ok()?;
             let some = |text: &str| (!text.is_empty()).then(|| text.into());
-            Some(OpenBefore {
+            Some(PriorConnection {
                 host: host.trim_matches(['[', ']']).to_owned(),
                 port: port.parse().ok()?,
                 id,
@@ -54,8 +54,8 @@ fn prepared_statements(session: &mut Session) -> Result<Prepared, ServerError> {
     };
     let mut found = Prepared::new();
     for row in rows {
-        if let (Ok(connection), Ok(id)) = (row.at(0).parse(), row.at(1).parse()) {
-            let text = row.at(2).as_bytes().to_vec();
+        if let (Ok(connection), Ok(id)) = (row.column(0).parse(), row.column(1).parse()) {
+            let text = row.column(2).as_bytes().to_vec();
             found.entry(connection).or_default().push((id, text));
         }
     }

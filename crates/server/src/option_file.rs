@@ -1,3 +1,5 @@
+//! Option files of MySQL's clients, as far as they are about logging in.
+
 use std::path::Path;
 
 use crate::login_error::LoginError;

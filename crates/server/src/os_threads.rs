@@ -36,7 +36,7 @@ const OWN_THREADS: &str = "one-thread-per-connection";
 /// the thread that logged a connection in, whichever works for it now, and its processlist none.
 pub fn thread_sessions(session: &mut Session) -> Result<HashMap<u32, ThreadSession>, Absent> {
     match session.rows("SELECT @@thread_handling", 1) {
-        Ok((rows, _)) if rows.iter().any(|row| row.at(0) != OWN_THREADS) => {
+        Ok((rows, _)) if rows.iter().any(|row| row.column(0) != OWN_THREADS) => {
             return Err(Absent::new(
                 WHAT,
                 Reason::Unsupported,

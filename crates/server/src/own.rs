@@ -113,7 +113,7 @@ fn command_of(fingerprint: &str) -> String {
 
 /// Takes our own statements out of digests of one server that follow each other.
 #[derive(Debug, Default)]
-pub struct OwnPart {
+pub struct OwnStatementFilter {
     before: BTreeMap<String, u64>,
     by_class: BTreeMap<String, Owed>,
 }
@@ -127,7 +127,7 @@ struct Owed {
     sent: u64,
 }
 
-impl OwnPart {
+impl OwnStatementFilter {
     /// What was sent up to now is in no digest to come.
     pub fn begin(&mut self, own: &OwnStatements) {
         self.before = own.by_fingerprint();
@@ -209,13 +209,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use model::{QueryClass, QueryMeasure, QueryWay};
+    use model::{QueryClass, QueryMeasure, QueryMethod};
 
     use super::*;
 
     fn digest(classes: &[(&str, u64)]) -> QueryDigest {
         QueryDigest {
-            way: QueryWay::PerformanceSchema,
+            way: QueryMethod::PerformanceSchema,
             from_us: None,
             to_us: None,
             count: classes.iter().map(|(_, count)| count).sum(),
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn ours_are_taken_out_and_others_keep_theirs() {
-        let (own, mut part) = (OwnStatements::default(), OwnPart::default());
+        let (own, mut part) = (OwnStatements::default(), OwnStatementFilter::default());
         for _ in 0..5 {
             own.add("SELECT 1");
         }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_was_under_way_is_taken_from_the_next_digest() {
-        let (own, mut part) = (OwnStatements::default(), OwnPart::default());
+        let (own, mut part) = (OwnStatements::default(), OwnStatementFilter::default());
         own.add("SELECT 1");
         own.add("SELECT 1");
         // One has not ended when the table is read.
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_a_server_never_counts_is_not_owed_for_long() {
-        let (own, mut part) = (OwnStatements::default(), OwnPart::default());
+        let (own, mut part) = (OwnStatements::default(), OwnStatementFilter::default());
         for _ in 0..100 {
             own.add("SET SESSION slow_query_log = 0");
         }

@@ -1,3 +1,5 @@
+//! The two probes: a whole connection, and a statement on a kept one.
+
 use std::time::{Duration, Instant};
 
 use model::ProbeOutcome;

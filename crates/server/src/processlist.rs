@@ -1,3 +1,5 @@
+//! A processlist as counts by command, class and state, with the sessions that are kept in full.
+
 use std::collections::BTreeMap;
 
 use model::{ProcessList, Reading, Session, Unit};

@@ -1,6 +1,6 @@
 //! The questions that the recorder asks, each with what becomes of the answer.
 
-use model::{Fact, OwnText, Reading, Taken, Text, Unit};
+use model::{Fact, OwnText, Reading, SourceData, Text, Unit};
 
 use server_text::innodb;
 
@@ -37,17 +37,17 @@ const VALUE_CHARS_MAX: usize = 1000;
 /// `@@version` and `@@version_comment`.
 pub fn version(session: &mut Session) -> Result<String, ServerError> {
     let (rows, _) = session.rows("SELECT @@version, @@version_comment", 1)?;
-    Ok(rows
-        .first()
-        .map_or_else(String::new, |row| format!("{} ({})", row.at(0), row.at(1))))
+    Ok(rows.first().map_or_else(String::new, |row| {
+        format!("{} ({})", row.column(0), row.column(1))
+    }))
 }
 
 /// `SHOW GLOBAL STATUS`: every numeric variable as a signal.
-pub fn status(session: &mut Session) -> Result<Taken, ServerError> {
+pub fn status(session: &mut Session) -> Result<SourceData, ServerError> {
     let (rows, _) = session.rows("SHOW GLOBAL STATUS", ROWS_MAX)?;
-    Ok(Taken {
-        readings: status_names::readings(rows.iter().map(|row| (row.at(0), row.at(1)))),
-        ..Taken::default()
+    Ok(SourceData {
+        readings: status_names::readings(rows.iter().map(|row| (row.column(0), row.column(1)))),
+        ..SourceData::default()
     })
 }
 
@@ -58,7 +58,7 @@ pub fn processlist(
     session: &mut Session,
     own: &[u64],
     also: impl FnOnce(&[Row]) -> Vec<Reading>,
-) -> Result<Taken, ServerError> {
+) -> Result<SourceData, ServerError> {
     let (rows, left_out) = session.rows("SHOW PROCESSLIST", ROWS_MAX)?;
     let mut taken = processlist_taken(&rows, own);
     taken.readings.extend(also(&rows));
@@ -81,18 +81,18 @@ pub fn processlist(
 }
 
 /// `SHOW ENGINE INNODB STATUS`: the text without literals, and its signals.
-pub fn innodb_status(session: &mut Session) -> Result<Taken, ServerError> {
+pub fn innodb_status(session: &mut Session) -> Result<SourceData, ServerError> {
     let (rows, _) = session.rows("SHOW ENGINE INNODB STATUS", 1)?;
     // Three columns (Type, Name, Status) since 5.1, one before.
-    let text = rows.first().map_or("", |row| match row.at(2) {
-        "" => row.at(0),
+    let text = rows.first().map_or("", |row| match row.column(2) {
+        "" => row.column(0),
         text => text,
     });
     Ok(innodb_taken(text))
 }
 
 /// What a text of `SHOW ENGINE INNODB STATUS` tells, or a part of one.
-pub fn innodb_taken(text: &str) -> Taken {
+pub fn innodb_taken(text: &str) -> SourceData {
     let status = innodb::parse(text);
     let readings = innodb::signals(&status)
         .into_iter()
@@ -104,24 +104,24 @@ pub fn innodb_taken(text: &str) -> Taken {
         let waits = serde_json::to_string(&status.semaphore_waits).unwrap_or_default();
         texts.push(Text::own(OwnText::Semaphores, waits));
     }
-    Taken {
+    SourceData {
         readings,
         texts,
-        ..Taken::default()
+        ..SourceData::default()
     }
 }
 
 /// What the rows of a process list tell: its columns are named as the server names them, in lower
 /// case. `own` are connections to leave out.
-pub fn processlist_taken(rows: &[crate::connection::Row], own: &[u64]) -> Taken {
+pub fn processlist_taken(rows: &[crate::connection::Row], own: &[u64]) -> SourceData {
     let list = crate::processlist::summarise(rows, own);
-    Taken {
+    SourceData {
         readings: crate::processlist::readings(&list),
         texts: vec![Text::own(
             OwnText::Processlist,
             serde_json::to_string(&list).unwrap_or_default(),
         )],
-        ..Taken::default()
+        ..SourceData::default()
     }
 }
 
@@ -142,7 +142,7 @@ pub fn variables(session: &mut Session) -> Result<Vec<Fact>, ServerError> {
     let (rows, _) = session.rows("SHOW GLOBAL VARIABLES", ROWS_MAX)?;
     Ok(rows
         .iter()
-        .map(|row| variable_fact(row.at(0), row.at(1)))
+        .map(|row| variable_fact(row.column(0), row.column(1)))
         .collect())
 }
 
@@ -171,7 +171,7 @@ fn public_value(name: &str, value: &str) -> String {
 /// How many sessions use the compressed protocol, where performance_schema counts per thread.
 ///
 /// Materialises the status of every thread: asked once a stall, not each second.
-pub fn compressed_sessions(session: &mut Session) -> Result<Taken, ServerError> {
+pub fn compressed_sessions(session: &mut Session) -> Result<SourceData, ServerError> {
     let (rows, _) = session.rows(
         "SELECT VARIABLE_VALUE, COUNT(*) FROM performance_schema.status_by_thread \
          WHERE VARIABLE_NAME = 'Compression' GROUP BY VARIABLE_VALUE",
@@ -179,26 +179,26 @@ pub fn compressed_sessions(session: &mut Session) -> Result<Taken, ServerError> 
     )?;
     let count = |wanted: Option<&str>| -> f64 {
         rows.iter()
-            .filter(|row| wanted.is_none_or(|wanted| row.at(0).eq_ignore_ascii_case(wanted)))
-            .filter_map(|row| row.at(1).parse::<f64>().ok())
+            .filter(|row| wanted.is_none_or(|wanted| row.column(0).eq_ignore_ascii_case(wanted)))
+            .filter_map(|row| row.column(1).parse::<f64>().ok())
             .sum()
     };
     if rows.is_empty() {
-        return Ok(Taken {
+        return Ok(SourceData {
             absent: vec![model::Absent::new(
                 "compressed sessions",
                 model::Reason::Unsupported,
                 "performance_schema is off or has no status by thread",
             )],
-            ..Taken::default()
+            ..SourceData::default()
         });
     }
-    Ok(Taken {
+    Ok(SourceData {
         readings: vec![
             Reading::gauge("sessions.counted", Unit::Count, count(None)),
             Reading::gauge("sessions.compressed", Unit::Count, count(Some("ON"))),
         ],
-        ..Taken::default()
+        ..SourceData::default()
     })
 }
 

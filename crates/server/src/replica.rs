@@ -1,7 +1,7 @@
 //! The status of a replica (`SHOW REPLICA STATUS`, in the words of all generations): how far it is
 //! behind, and whether its threads run.
 
-use model::{Kind, Reading, Taken, Unit};
+use model::{Reading, SignalKind, SourceData, Unit};
 
 use crate::{ServerError, Session};
 
@@ -114,10 +114,10 @@ pub fn replica_readings(channels: &[ReplicaChannel]) -> Vec<Reading> {
     ];
     let gauges = values
         .into_iter()
-        .map(|(name, unit, value)| (name, unit, Kind::Gauge, value));
+        .map(|(name, unit, value)| (name, unit, SignalKind::Gauge, value));
     let counters = counters
         .into_iter()
-        .map(|(name, value)| (name, Unit::Bytes, Kind::Counter, value));
+        .map(|(name, value)| (name, Unit::Bytes, SignalKind::Counter, value));
     gauges
         .chain(counters)
         .filter_map(|(name, unit, kind, value)| {
@@ -142,7 +142,7 @@ impl ReplicaReader {
     /// The status as signals; of a server that is no replica only that it has no channels (`replica.channels`).
     ///
     /// It waits for whoever starts or stops the replication, which may be long: so it has a connection of its own.
-    pub fn read(&mut self, session: &mut Session) -> Result<Taken, ServerError> {
+    pub fn read(&mut self, session: &mut Session) -> Result<SourceData, ServerError> {
         loop {
             let statement = STATEMENTS.get(self.known).copied().unwrap_or_default();
             let rows = match session.rows(statement, CHANNELS_MAX) {
@@ -168,9 +168,9 @@ impl ReplicaReader {
             let count = Reading::gauge("replica.channels", Unit::Count, channels.len() as f64);
             let mut readings = replica_readings(&channels);
             readings.push(count);
-            return Ok(Taken {
+            return Ok(SourceData {
                 readings,
-                ..Taken::default()
+                ..SourceData::default()
             });
         }
     }

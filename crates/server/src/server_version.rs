@@ -1,3 +1,5 @@
+//! Make and version of a server, from the text that it sends.
+
 /// Who makes a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
@@ -11,7 +13,7 @@ pub enum Flavor {
 
 impl Flavor {
     /// As its maker writes it.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Self::MariaDb => "MariaDB",
             Self::MySql => "MySQL",
@@ -74,7 +76,7 @@ impl ServerVersion {
 impl std::fmt::Display for ServerVersion {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (major, minor, patch) = self.number;
-        write!(formatter, "{} {major}", self.flavor.words())?;
+        write!(formatter, "{} {major}", self.flavor.to_text())?;
         for number in [minor, patch]
             .into_iter()
             .take_while(|number| *number != NEWEST)

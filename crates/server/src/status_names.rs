@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use model::{Kind, Reading, Unit, kind_of_status_variable};
+use model::{Reading, SignalKind, Unit, kind_of_status_variable};
 
 /// Names that are kept, for as long as the process runs; servers have some hundred of their own, plug-ins bring more. A
 /// server that invents others has them read anew each time.
@@ -18,7 +18,7 @@ const NAME_BYTES_MAX: usize = 64;
 struct Known {
     signal: &'static str,
     unit: Unit,
-    kind: Kind,
+    kind: SignalKind,
 }
 
 /// A status variable as a signal; absent when its value is no number. Of a file it is the number that its name ends with.
@@ -48,7 +48,7 @@ fn number(name: &str, value: &str) -> Option<f64> {
 }
 
 /// The signal that a status variable is.
-fn signal_of(name: &str) -> (String, Unit, Kind) {
+fn signal_of(name: &str) -> (String, Unit, SignalKind) {
     let signal = format!("status.{name}");
     (signal, unit_of(name), kind_of_status_variable(name))
 }

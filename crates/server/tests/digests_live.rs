@@ -293,7 +293,7 @@ fn counters_tell_the_mix_of_every_server() {
         let mut status = || -> HashMap<String, f64> {
             let (rows, _) = own.rows("SHOW GLOBAL STATUS", 5000).unwrap();
             rows.iter()
-                .filter_map(|row| Some((row.at(0).to_owned(), row.at(1).parse().ok()?)))
+                .filter_map(|row| Some((row.column(0).to_owned(), row.column(1).parse().ok()?)))
                 .collect()
         };
         let before = status();

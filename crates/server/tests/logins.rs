@@ -70,8 +70,11 @@ fn by_socket(server: &PrivateServer, user: &str, password: &str) -> Result<(), S
 fn whole(address: &Address, user: &str, password: &str) -> Result<(), ServerError> {
     let mut session = Session::connect(address, &login(user, password), DEADLINES)?;
     let (rows, _) = session.rows("SELECT CURRENT_USER(), 'é'", 1)?;
-    assert!(rows[0].at(0).starts_with(&format!("{user}@")), "{rows:?}");
-    assert_eq!(rows[0].at(1), "é");
+    assert!(
+        rows[0].column(0).starts_with(&format!("{user}@")),
+        "{rows:?}"
+    );
+    assert_eq!(rows[0].column(1), "é");
     Ok(())
 }
 

@@ -26,14 +26,17 @@ pub use error_log::{LINE_BYTES_MAX, is_message_word};
 
 /// Lines of an error log, without values, names and statements.
 pub fn error_log(raw: &str) -> Text {
-    Text::server(TextKind::ErrorLog, RedactedText::by(error_log::redact, raw))
+    Text::server(
+        TextKind::ErrorLog,
+        RedactedText::from_redactor(error_log::redact, raw),
+    )
 }
 
 /// `SHOW ENGINE INNODB STATUS`, without literals and values of rows; lines of a log around it as [`error_log`].
 pub fn innodb_status(raw: &str) -> Text {
     Text::server(
         TextKind::InnodbStatus,
-        RedactedText::by(status::redact, raw),
+        RedactedText::from_redactor(status::redact, raw),
     )
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{StackBook, StackEnd, StackId};
+use model::{StackEnd, StackId, StackTable};
 
 use crate::images::Memory;
 use crate::locks::{DataSymbol, LockSymbols};
 use crate::names::Namer;
-use crate::raw_book::{RawBook, RawStackId};
+use crate::raw_stack_table::{RawStackId, RawStackTable};
 use crate::shorten::shorten;
-use crate::watch::LockPlace;
+use crate::watch::LockLocation;
 
 /// The numbers that raw stacks have in a named book.
 #[derive(Debug)]
@@ -28,19 +28,19 @@ impl Numbers {
 /// Stacks copied out of a book that goes on: naming them takes time.
 #[derive(Debug)]
 pub struct RawStacks {
-    book: RawBook,
+    book: RawStackTable,
     numbers: HashMap<RawStackId, RawStackId>,
 }
 
 impl RawStacks {
     /// Copies these stacks.
-    pub fn copy(book: &RawBook, ids: &HashSet<RawStackId>) -> Self {
+    pub fn copy(book: &RawStackTable, ids: &HashSet<RawStackId>) -> Self {
         let (book, numbers) = book.subset(ids);
         Self { book, numbers }
     }
 
     /// Names them into a book. The first time this reads symbol tables, up to a second.
-    pub fn name(&self, namer: &mut Namer, book: &mut StackBook) -> Numbers {
+    pub fn name(&self, namer: &mut Namer, book: &mut StackTable) -> Numbers {
         let (before, copied): (Vec<RawStackId>, Vec<RawStackId>) = self.numbers.iter().unzip();
         let named = self.book.name(&copied, namer, book);
         Numbers {
@@ -51,7 +51,7 @@ impl RawStacks {
 }
 
 /// What the symbols say of the places of locks. The first time this reads symbol tables.
-pub fn lock_symbols<'a>(places: impl IntoIterator<Item = (u64, &'a LockPlace)>) -> LockSymbols {
+pub fn lock_symbols<'a>(places: impl IntoIterator<Item = (u64, &'a LockLocation)>) -> LockSymbols {
     let mut symbols = LockSymbols::default();
     for (address, place) in places {
         if let Some(latch) = place.latch {

@@ -8,16 +8,16 @@ use kernel::perf::{RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
 use kernel::snapshot::{
     NoStack, RawThread, Registers, SnapshotError, SnapshotOptions, Snapshotter, Way,
 };
-use model::{Millis, StackBook, ThreadSnapshot};
+use model::{Millis, StackTable, ThreadSnapshot};
 use thiserror::Error;
 
 use crate::images::{Images, ImagesError};
 use crate::locks::LockSymbols;
 use crate::names::Namer;
 use crate::naming::{Numbers, RawStacks, lock_symbols};
-use crate::raw_book::{RawBook, RawStackId};
-use crate::seen::Seen;
-use crate::watch::{LockPlace, Sampled, Watch, lock};
+use crate::raw_stack_table::{RawStackId, RawStackTable};
+use crate::unwound_snapshot::UnwoundSnapshot;
+use crate::watch::{LockLocation, Sampled, Watch, lock};
 
 /// Samples a second while a snapshot is taken: a thread that runs for a millisecond is seen.
 const GLANCE_HZ: u32 = 2000;
@@ -56,11 +56,11 @@ pub enum ObserveError {
 pub struct Observer {
     snapshotter: Snapshotter,
     watch: Watch,
-    book: Arc<Mutex<RawBook>>,
+    book: Arc<Mutex<RawStackTable>>,
     /// For the threads that are on a processor when the snapshot comes to them.
     glance: Option<Sampler>,
     images: Images,
-    places: HashMap<u64, LockPlace>,
+    places: HashMap<u64, LockLocation>,
     /// Kept, because the kernel's and the images' symbol tables take far longer to read than to
     /// use.
     namer: Namer,
@@ -72,7 +72,7 @@ pub struct Observer {
 impl Observer {
     /// Opens the gentlest way that is permitted.
     pub fn open(pid: u32, options: &SnapshotOptions) -> Result<Self, ObserveError> {
-        let book = Arc::new(Mutex::new(RawBook::new(STACKS_MAX)));
+        let book = Arc::new(Mutex::new(RawStackTable::new(STACKS_MAX)));
         let images = Images::new();
         let glance = Sampler::open(&SamplerOptions {
             scope: Scope::Machine,
@@ -97,7 +97,7 @@ impl Observer {
     }
 
     /// How snapshots are taken.
-    pub fn way(&self) -> Way {
+    pub fn method(&self) -> Way {
         self.snapshotter.way()
     }
 
@@ -107,7 +107,7 @@ impl Observer {
     }
 
     /// The threads now. Stacks have no names yet, so that snapshots can follow each other.
-    pub fn snapshot(&mut self) -> Result<Seen, SnapshotError> {
+    pub fn snapshot(&mut self) -> Result<UnwoundSnapshot, SnapshotError> {
         let at = self.now();
         if let Some(glance) = &mut self.glance {
             let _ = glance.enable();
@@ -162,7 +162,7 @@ impl Observer {
         }
         for thread in &seen.threads {
             if let Some(futex) = thread.syscall.and_then(|call| call.futex) {
-                let place = self.watch.place(futex.address);
+                let place = self.watch.lock_location(futex.address);
                 // What a latch is, is known when a wait for it was seen in the server's table.
                 if place.latch.is_some() || !self.places.contains_key(&futex.address) {
                     self.places.insert(futex.address, place);
@@ -179,7 +179,7 @@ impl Observer {
         &mut self,
         interval: Duration,
         mut goes_on: impl FnMut(usize) -> bool,
-    ) -> Result<Vec<Seen>, SnapshotError> {
+    ) -> Result<Vec<UnwoundSnapshot>, SnapshotError> {
         let mut taken = Vec::new();
         let mut next = Instant::now();
         while goes_on(taken.len()) {
@@ -204,7 +204,7 @@ impl Observer {
     pub fn unwind(&mut self, lock: u64, registers: &Registers, stack: &[u8]) -> RawStackId {
         self.places
             .entry(lock)
-            .or_insert_with(|| self.watch.place(lock));
+            .or_insert_with(|| self.watch.lock_location(lock));
         self.watch.unwind(registers, stack)
     }
 
@@ -231,13 +231,13 @@ impl Observer {
 
     /// Names for all stacks of these snapshots, and for more of the same watch, in one book. The
     /// first time this reads symbol tables, up to a second.
-    pub fn name(&mut self, seen: &[Seen], more: &[RawStackId]) -> Named {
+    pub fn name(&mut self, seen: &[UnwoundSnapshot], more: &[RawStackId]) -> Named {
         let ids: HashSet<RawStackId> = seen
             .iter()
             .flat_map(|seen| seen.threads.iter().map(|thread| thread.stack))
             .chain(more.iter().copied())
             .collect();
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stacks = RawStacks::copy(&lock(&self.book), &ids);
         let numbers = stacks.name(&mut self.namer, &mut book);
         let places = self.places.iter().map(|(address, place)| (*address, place));
@@ -267,7 +267,7 @@ pub struct Named {
     /// The snapshots.
     pub snapshots: Vec<ThreadSnapshot>,
     /// Their stacks.
-    pub book: StackBook,
+    pub book: StackTable,
     /// The numbers of all stacks in the book.
     pub numbers: Numbers,
     /// What the symbols say of the locks waited for.

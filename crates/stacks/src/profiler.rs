@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use kernel::perf::{PerfError, RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
 use kernel::roots::ProcRoot;
 use kernel::tasks::thread_name;
-use model::{Frame, Millis, Profile, ProfileCount, Side, StackBook, StackId};
+use model::{FrameSide, Millis, Profile, ProfileCount, StackFrame, StackId, StackTable};
 
 use crate::images::Images;
 use crate::names::Namer;
 use crate::naming::RawStacks;
-use crate::raw_book::{RawBook, RawStackId};
+use crate::raw_stack_table::{RawStackId, RawStackTable};
 use crate::watch::{Watch, kernel_part, lock};
 
 /// User stack copied with a sample: of a server under load 5 % of the stacks are deeper than 16 KiB.
@@ -42,7 +42,7 @@ pub struct Profiler {
     subject: Subject,
     server: Option<u32>,
     images: Images,
-    book: Arc<Mutex<RawBook>>,
+    book: Arc<Mutex<RawStackTable>>,
     watches: HashMap<u32, Option<Watch>>,
     names: HashMap<u32, Arc<str>>,
     counts: HashMap<(RawStackId, Arc<str>, bool, bool), u64>,
@@ -58,7 +58,7 @@ pub struct Profiled {
     /// The samples.
     pub profile: Profile,
     /// Their stacks.
-    pub book: StackBook,
+    pub book: StackTable,
     /// Build ids of the images, by file name.
     pub build_ids: HashMap<String, String>,
 }
@@ -86,7 +86,7 @@ impl Profiler {
             subject,
             server,
             images: Images::new(),
-            book: Arc::new(Mutex::new(RawBook::new(STACKS_MAX))),
+            book: Arc::new(Mutex::new(RawStackTable::new(STACKS_MAX))),
             watches: HashMap::new(),
             names: HashMap::new(),
             counts: HashMap::new(),
@@ -151,7 +151,7 @@ impl Profiler {
         self.drain();
         let ids = self.counts.keys().map(|(stack, ..)| *stack).collect();
         let stacks = RawStacks::copy(&lock(&self.book), &ids);
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let numbers = stacks.name(&mut Namer::new(&self.images), &mut book);
         let mut counts: HashMap<(StackId, Arc<str>, bool), u64> = HashMap::new();
         for ((stack, thread, server, whole), count) in self.counts {
@@ -196,7 +196,7 @@ fn watch_of<'a>(
     watches: &'a mut HashMap<u32, Option<Watch>>,
     sample: &RawSample<'_>,
     images: &Images,
-    book: &Arc<Mutex<RawBook>>,
+    book: &Arc<Mutex<RawStackTable>>,
 ) -> Option<&'a mut Watch> {
     sample.registers?;
     if !watches.contains_key(&sample.pid) && watches.len() >= PROCESSES_MAX {
@@ -214,11 +214,11 @@ fn name_of(sample: &RawSample<'_>) -> Arc<str> {
 }
 
 /// A stack of which only the kernel's part is there, with its program as one frame below it.
-pub fn under_its_program(stack: StackId, thread: &str, book: &mut StackBook) -> StackId {
-    let program = book.frame_id(Frame {
+pub fn under_its_program(stack: StackId, thread: &str, book: &mut StackTable) -> StackId {
+    let program = book.frame_id(StackFrame {
         name: format!("({thread})"),
         image: thread.to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless: None,
     });
     let mut with_program = book.stack(stack).clone();

@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kernel::memory::read_memory;
 use kernel::perf::RawSample;
 use kernel::snapshot::{NoStack, RawFutex, RawSnapshot, RawThread, Registers, Way};
-use model::{FutexWait, Method, Millis, RunState, SnapshotNote, StackEnd};
+use model::{FutexWait, Millis, RunState, SnapshotMeta, SnapshotMethod, StackEnd};
 
 use crate::images::{Image, Images, ImagesError, Memory, Process};
 use crate::latches::{Latch, LatchWait, Latches, Peek};
-use crate::raw_book::{RawBook, RawStackId};
-use crate::seen::{Seen, SeenSyscall, SeenThread};
+use crate::raw_stack_table::{RawStackId, RawStackTable};
 use crate::unwind::Unwound;
+use crate::unwound_snapshot::{UnwoundSnapshot, UnwoundSyscall, UnwoundThread};
 
 /// Futex addresses of which the place is remembered.
 const PLACES_MAX: usize = 16_384;
 
 /// Where a lock lies: enough to name it later, when the process may be gone.
 #[derive(Debug, Clone)]
-pub struct LockPlace {
+pub struct LockLocation {
     /// What lies there.
     pub memory: Memory,
     /// The image whose variable it may be, and the address in it.
@@ -42,9 +42,9 @@ pub struct Sampled {
 #[derive(Debug)]
 pub struct Watch {
     process: Process,
-    book: Arc<Mutex<RawBook>>,
+    book: Arc<Mutex<RawStackTable>>,
     known: HashMap<u32, Known>,
-    places: HashMap<u64, LockPlace>,
+    places: HashMap<u64, LockLocation>,
     latches: Option<Latches>,
 }
 
@@ -60,19 +60,23 @@ impl Peek for Peeked {
 /// What is remembered of a thread until it moves.
 #[derive(Debug)]
 struct Known {
-    thread: SeenThread,
+    thread: UnwoundThread,
     thread_pointer: Option<u64>,
     complete: bool,
 }
 
-pub(crate) fn lock(book: &Mutex<RawBook>) -> MutexGuard<'_, RawBook> {
+pub(crate) fn lock(book: &Mutex<RawStackTable>) -> MutexGuard<'_, RawStackTable> {
     // A panic in the middle of adding a stack leaves that stack out and nothing else wrong.
     book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watch {
     /// Reads the process's memory map: this waits for its mmap_lock.
-    pub fn open(pid: u32, images: &Images, book: Arc<Mutex<RawBook>>) -> Result<Self, ImagesError> {
+    pub fn open(
+        pid: u32,
+        images: &Images,
+        book: Arc<Mutex<RawStackTable>>,
+    ) -> Result<Self, ImagesError> {
         let process = Process::open(pid, images)?;
         Ok(Self {
             latches: Latches::find(|name| process.symbol_address(name)),
@@ -107,8 +111,8 @@ impl Watch {
     }
 
     /// Where a lock lies.
-    pub fn place(&mut self, address: u64) -> LockPlace {
-        LockPlace {
+    pub fn lock_location(&mut self, address: u64) -> LockLocation {
+        LockLocation {
             latch: self
                 .latches
                 .as_ref()
@@ -117,14 +121,14 @@ impl Watch {
         }
     }
 
-    fn memory_place(&mut self, address: u64) -> LockPlace {
+    fn memory_place(&mut self, address: u64) -> LockLocation {
         if let Some(place) = self.places.get(&address) {
             return place.clone();
         }
         if self.places.len() >= PLACES_MAX {
             self.places.clear();
         }
-        let place = LockPlace {
+        let place = LockLocation {
             memory: self.process.memory_at(address),
             variable: self
                 .process
@@ -137,7 +141,7 @@ impl Watch {
     }
 
     /// Unwinds a snapshot. Threads that did not move keep what they were last seen with.
-    pub fn see(&mut self, at: Millis, raw: &RawSnapshot) -> Seen {
+    pub fn see(&mut self, at: Millis, raw: &RawSnapshot) -> UnwoundSnapshot {
         let by_pointer: HashMap<u64, u32> = raw
             .threads
             .iter()
@@ -159,9 +163,9 @@ impl Watch {
             known.insert(raw_thread.tid, now);
         }
         self.known = known;
-        self.tell_latch_owners(&mut threads, &by_pointer);
-        Seen {
-            note: SnapshotNote {
+        self.note_latch_owners(&mut threads, &by_pointer);
+        UnwoundSnapshot {
+            note: SnapshotMeta {
                 at,
                 method: method(raw.way),
                 wall_us: raw.wall.as_micros() as u64,
@@ -193,7 +197,7 @@ impl Watch {
     }
 
     /// Writes down who has the locks that threads of a snapshot wait for.
-    fn tell_latch_owners(&mut self, threads: &mut [SeenThread], by_pointer: &HashMap<u64, u32>) {
+    fn note_latch_owners(&mut self, threads: &mut [UnwoundThread], by_pointer: &HashMap<u64, u32>) {
         let waits = self.latches.iter_mut().flat_map(Latches::take_waits);
         let owners: HashMap<u32, (LatchWait, u32)> = waits
             .filter_map(|wait| {
@@ -249,12 +253,12 @@ impl Watch {
             .filter(|name| **name == *thread.name)
             .unwrap_or_else(|| thread.name.as_str().into());
         Known {
-            thread: SeenThread {
+            thread: UnwoundThread {
                 tid: thread.tid,
                 name,
                 state: RunState::from_letter(thread.state),
                 switches: thread.switches,
-                syscall: thread.syscall.map(|call| SeenSyscall {
+                syscall: thread.syscall.map(|call| UnwoundSyscall {
                     number: call.number,
                     futex: thread
                         .futex
@@ -270,7 +274,7 @@ impl Watch {
     }
 
     /// Takes threads of a second pass in whose first stacks could not be read.
-    pub fn see_again(&mut self, seen: &mut Seen, raw: &RawSnapshot) {
+    pub fn see_again(&mut self, seen: &mut UnwoundSnapshot, raw: &RawSnapshot) {
         seen.note.wall_us += raw.wall.as_micros() as u64;
         for raw_thread in raw.threads.iter().filter(|thread| thread.stack.is_ok()) {
             let known = self.look(raw, raw_thread, &HashMap::new(), None);
@@ -304,7 +308,7 @@ impl Watch {
     }
 
     /// The stack of a thread that was on a processor, from a sample taken in the same moments.
-    pub fn fill(&mut self, seen: &mut Seen, tid: u32, sampled: Sampled) {
+    pub fn fill(&mut self, seen: &mut UnwoundSnapshot, tid: u32, sampled: Sampled) {
         let Some(thread) = seen.threads.iter_mut().find(|thread| thread.tid == tid) else {
             return;
         };
@@ -315,7 +319,7 @@ impl Watch {
 }
 
 /// The kernel's part of a sample of some other process.
-pub fn kernel_part(book: &Mutex<RawBook>, sample: &RawSample<'_>) -> RawStackId {
+pub fn kernel_part(book: &Mutex<RawStackTable>, sample: &RawSample<'_>) -> RawStackId {
     lock(book).intern(sample.kernel_stack, &[], StackEnd::KernelOnly)
 }
 
@@ -350,11 +354,11 @@ fn end_of(reason: NoStack) -> StackEnd {
     }
 }
 
-fn method(way: Way) -> Method {
+fn method(way: Way) -> SnapshotMethod {
     match way {
-        Way::Bpf => Method::Bpf,
-        Way::Proc => Method::Proc,
-        Way::Ptrace => Method::Ptrace,
+        Way::Bpf => SnapshotMethod::Bpf,
+        Way::Proc => SnapshotMethod::Proc,
+        Way::Ptrace => SnapshotMethod::Ptrace,
     }
 }
 

@@ -10,10 +10,10 @@
 
 mod support;
 
-use model::{Nameless, Side, StackBook, StackEnd};
+use model::{FrameSide, StackEnd, StackTable, UnnamedReason};
 use stacks::images::{Address, CodeAddress, ImageId, Images, Memory, Process};
 use stacks::names::Namer;
-use stacks::raw_book::{RawBook, RawStackId};
+use stacks::raw_stack_table::{RawStackId, RawStackTable};
 use std::path::Path;
 use std::process::Command;
 use support::{Named, PAUSE, Running, build, has, parked, run, skipped, stack_of, workshop};
@@ -43,7 +43,7 @@ fn assert_full(stack: &Named) {
         .iter()
         .find(|frame| frame.name == "shown")
         .unwrap();
-    assert_eq!((shown.side, shown.nameless), (Side::User, None));
+    assert_eq!((shown.side, shown.nameless), (FrameSide::User, None));
 }
 
 /// The program's frames have no names, and the two calls of `hidden` are still the same function.
@@ -60,7 +60,7 @@ fn assert_nameless(stack: &Named, program: &str) {
             frame.name.starts_with(&format!("{program}+0x")),
             "{frame:?}"
         );
-        assert_eq!(frame.nameless, Some(Nameless::NoSymbol));
+        assert_eq!(frame.nameless, Some(UnnamedReason::NoSymbol));
     }
     assert_eq!(own[0], own[1]);
     assert_ne!(own[1], own[2]);
@@ -93,7 +93,10 @@ fn exported_symbols_only() {
     stack.assert_chain(&["shown", "main"]);
     let names = stack.names();
     let shown = names.iter().position(|name| *name == "shown").unwrap();
-    assert_eq!(stack.frames[shown - 1].nameless, Some(Nameless::NoSymbol));
+    assert_eq!(
+        stack.frames[shown - 1].nameless,
+        Some(UnnamedReason::NoSymbol)
+    );
     assert_eq!(names[shown - 1], names[shown - 2]);
 }
 
@@ -321,7 +324,7 @@ fn kernel_functions() {
         let frame = namer.kernel(0xffff_ffff_8100_0000);
         assert_eq!(
             (frame.side, frame.nameless),
-            (Side::Kernel, Some(Nameless::KernelHidden))
+            (FrameSide::Kernel, Some(UnnamedReason::KernelHidden))
         );
         skipped("the kernel hides its addresses");
         return;
@@ -331,8 +334,8 @@ fn kernel_functions() {
         (frame.name.as_str(), frame.image.as_str()),
         (name, "[kernel]")
     );
-    assert_eq!((frame.side, frame.nameless), (Side::Kernel, None));
-    assert_eq!(namer.kernel(0x1000).nameless, Some(Nameless::NoSymbol));
+    assert_eq!((frame.side, frame.nameless), (FrameSide::Kernel, None));
+    assert_eq!(namer.kernel(0x1000).nameless, Some(UnnamedReason::NoSymbol));
 }
 
 #[test]
@@ -348,22 +351,22 @@ fn a_raw_stack_gets_its_names_later() {
     };
     let mut process = Process::open(pid, &images).unwrap();
     let unwound = process.unwind(&registers, &stack, false);
-    let mut raw = RawBook::new(100);
+    let mut raw = RawStackTable::new(100);
     let id = raw.intern(&[0xffff_ffff_8100_0000], &unwound.addresses, unwound.end);
     let mut namer = Namer::new(&images);
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let named = raw.name(&[id, RawStackId::OVERFLOW, id], &mut namer, &mut book);
     assert_eq!(named[0], named[2]);
     assert_eq!(book.stack(named[1]).end, StackEnd::Overflow);
     let frames: Vec<_> = book.frames_of(named[0]).cloned().collect();
-    assert_eq!(frames[0].side, Side::Kernel);
+    assert_eq!(frames[0].side, FrameSide::Kernel);
     let user = Named {
         frames: frames[1..].to_vec(),
         end: book.stack(named[0]).end,
     };
     assert_full(&user);
     // Another book has its own numbers.
-    let mut other = StackBook::default();
+    let mut other = StackTable::default();
     other.intern([frames[1].clone()], StackEnd::Broken);
     let again = raw.name(&[id], &mut namer, &mut other);
     assert_eq!(

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use crate::StoreError;
-use crate::account::open_careful;
+use crate::budget::open_careful;
 
 /// A text or a blob of a file, and where it stands.
 #[derive(Debug, Clone, Copy)]

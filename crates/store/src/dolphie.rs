@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::StoreError;
-use crate::account::{Account, open_careful, row_bytes};
+use crate::budget::{ReadBudget, open_careful, row_bytes};
 
 /// Bytes of one packed document that are read: unpacked it is some ten times as large.
 const DATA_BYTES_MAX: usize = 4 << 20;
@@ -83,7 +83,7 @@ fn read(path: &Path, rows_max: usize) -> rusqlite::Result<Replay> {
     )?;
     let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
     let mut found = rows.query((DATA_BYTES_MAX as i64, limit))?;
-    let mut account = Account::new(ROWS_BYTES_MAX);
+    let mut account = ReadBudget::new(ROWS_BYTES_MAX);
     while let Some(row) = found.next()? {
         // The count tells that there were more.
         if account.take(row_bytes(row, 64, false)?).is_err() {

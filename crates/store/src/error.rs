@@ -1,3 +1,5 @@
+//! What may go wrong with a file: in use, full, damaged, of a newer version.
+
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;

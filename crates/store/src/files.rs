@@ -1,3 +1,5 @@
+//! Directories and files that only their owner may read, and files that are whole or not there.
+
 use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! The history while it is recorded: samples in, unfinished incidents out.
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,9 +12,9 @@ use rusqlite::{Connection, Transaction, params};
 use crate::StoreError;
 use crate::codec::{LastValues, encode_tick, put_varint};
 use crate::files::make_private_dir;
-use crate::history_mend::packed;
 use crate::history_open::{begin_session, cap_size, keep_reserve, lock, open_database, put_aside};
 use crate::history_read::{MINUTE_MS, Recovered, read_window};
+use crate::history_upgrade::packed;
 use crate::session::{OpenIncident, SessionStart};
 
 /// How much is kept: whichever is less. The oldest goes first.
@@ -35,7 +37,7 @@ impl Default for HistoryLimits {
 
 /// What an incident covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Around {
+pub struct IncidentMargins {
     /// Before its onset, milliseconds.
     pub before_ms: Millis,
     /// After its end, milliseconds.
@@ -298,12 +300,12 @@ impl History {
 
     /// The incidents of earlier sessions of which no file was written, rebuilt from the history:
     /// what `around` says, as far as the history goes.
-    pub fn recover(&self, around: Around) -> Result<Vec<Recovered>, StoreError> {
+    pub fn recover(&self, around: IncidentMargins) -> Result<Vec<Recovered>, StoreError> {
         self.try_recover(around)
             .map_err(StoreError::sqlite(&self.path))
     }
 
-    fn try_recover(&self, around: Around) -> rusqlite::Result<Vec<Recovered>> {
+    fn try_recover(&self, around: IncidentMargins) -> rusqlite::Result<Vec<Recovered>> {
         let mut statement = self.connection.prepare(
             "SELECT session, id, onset_ms, trigger_ms, end_ms, triggers FROM open_incident
              WHERE session <> ?1 ORDER BY session, trigger_ms",

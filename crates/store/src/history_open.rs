@@ -9,7 +9,7 @@ use rustix::fs::FlockOperation;
 
 use crate::StoreError;
 use crate::files::touch_private;
-use crate::history_mend::mend;
+use crate::history_upgrade::upgrade;
 use crate::session::SessionStart;
 
 const SCHEMA: &str = include_str!("history.sql");
@@ -81,7 +81,7 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
             connection.execute_batch(SCHEMA)?;
             connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
         } else if version < HISTORY_VERSION {
-            mend(&connection)?;
+            upgrade(&connection)?;
             connection.pragma_update(None, "user_version", HISTORY_VERSION)?;
         }
         Ok(version)

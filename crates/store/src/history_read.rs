@@ -1,14 +1,16 @@
+//! Reading sessions of a history back into samples, texts, facts and absences.
+
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 use model::{
-    Absent, Clock, Fact, Incident, Kind, Millis, Reading, Reason, Server, TextKind, TimedAbsent,
-    TimedFact, TimedText, Timeline, Unit, Window,
+    Absent, Clock, Fact, Incident, Millis, Reading, Reason, Server, SignalKind, TextKind,
+    TimedAbsent, TimedFact, TimedText, Timeline, Unit, Window,
 };
 use rusqlite::{Connection, params};
 
-use crate::account::{Account, Over, READ_BYTES_MAX};
+use crate::budget::{OverBudget, READ_BYTES_MAX, ReadBudget};
 use crate::codec::{LastValues, decode_tick, take_varint};
 use crate::session::OpenIncident;
 
@@ -55,12 +57,12 @@ pub(crate) fn read_window(
         },
     )?;
     let mut timeline = Timeline::default();
-    let mut account = Account::new(READ_BYTES_MAX);
+    let mut account = ReadBudget::new(READ_BYTES_MAX);
     let damaged_chunks = read_timeline(
         connection,
         session,
         window,
-        (&Place::default(), &|_| true),
+        (&TimelineTarget::default(), &|_| true),
         (&mut timeline, &mut account),
     )?;
     let last = timeline
@@ -98,14 +100,14 @@ pub(crate) fn read_window(
 /// What the ids in a session's chunks stand for.
 struct Names {
     sources: HashMap<u64, String>,
-    signals: BTreeMap<u32, (String, Unit, Kind)>,
+    signals: BTreeMap<u32, (String, Unit, SignalKind)>,
 }
 
 fn read_names(
     connection: &Connection,
     session: i64,
     wanted: &dyn Fn(&str) -> bool,
-    account: &mut Account,
+    account: &mut ReadBudget,
 ) -> rusqlite::Result<Names> {
     let mut share = account.part(NAMES_PERCENT);
     let mut signals = BTreeMap::new();
@@ -121,7 +123,7 @@ fn read_names(
             break;
         }
         let (unit, kind): (String, String) = (row.get(2)?, row.get(3)?);
-        if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), Kind::from_name(&kind)) {
+        if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), SignalKind::from_name(&kind)) {
             signals.insert(row.get(0)?, (name, unit, kind));
         }
     }
@@ -144,14 +146,14 @@ fn read_names(
 
 /// Where readings go in a timeline, and how many of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct TimelineTarget {
     /// Added to each moment, milliseconds; what would come before 0 is left out.
     pub(crate) shift: i64,
     /// Readings of a source that are closer together than this are left out, milliseconds.
     pub(crate) step: Millis,
 }
 
-impl Place {
+impl TimelineTarget {
     pub(crate) fn moved(&self, at: Millis) -> Option<Millis> {
         at.checked_add_signed(self.shift)
     }
@@ -163,8 +165,8 @@ pub(crate) fn read_timeline(
     connection: &Connection,
     session: i64,
     window: Window,
-    (place, wanted): (&Place, &dyn Fn(&str) -> bool),
-    (timeline, account): (&mut Timeline, &mut Account),
+    (place, wanted): (&TimelineTarget, &dyn Fn(&str) -> bool),
+    (timeline, account): (&mut Timeline, &mut ReadBudget),
 ) -> rusqlite::Result<usize> {
     let names = read_names(connection, session, wanted, account)?;
     let mut share = account.part(READINGS_PERCENT);
@@ -211,7 +213,7 @@ fn read_chunk(
     names: &Names,
     last: &mut HashMap<u64, LastValues>,
     take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
-    (timeline, account): (&mut Timeline, &mut Account),
+    (timeline, account): (&mut Timeline, &mut ReadBudget),
 ) -> Option<()> {
     let mut input = payload;
     while !input.is_empty() {
@@ -239,7 +241,7 @@ fn read_chunk(
 /// The wanted ones of a source's values, by id. A source may have hundreds, of which few are wanted: then these are looked
 /// for, since a day has a hundred thousand ticks.
 fn readings(names: &Names, values: &LastValues) -> Vec<Reading> {
-    let reading = |(name, unit, kind): &(String, Unit, Kind), value: f64| Reading {
+    let reading = |(name, unit, kind): &(String, Unit, SignalKind), value: f64| Reading {
         name: name.clone().into(),
         unit: *unit,
         kind: *kind,
@@ -284,7 +286,7 @@ fn read_texts(
     connection: &Connection,
     session: i64,
     window: Window,
-    account: &mut Account,
+    account: &mut ReadBudget,
 ) -> rusqlite::Result<Vec<TimedText>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
@@ -337,7 +339,7 @@ pub(crate) fn read_facts(
     connection: &Connection,
     session: i64,
     window: Window,
-    account: &mut Account,
+    account: &mut ReadBudget,
 ) -> rusqlite::Result<Vec<TimedFact>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
@@ -358,7 +360,7 @@ pub(crate) fn read_facts(
             },
         };
         let bytes = fact.fact.name.len() + fact.fact.value.len() + 2 * size_of::<TimedFact>();
-        if let Err(Over) = account.take(bytes as u64) {
+        if let Err(OverBudget) = account.take(bytes as u64) {
             break;
         }
         facts.push(fact);
@@ -370,7 +372,7 @@ pub(crate) fn read_absent(
     connection: &Connection,
     session: i64,
     window: Window,
-    account: &mut Account,
+    account: &mut ReadBudget,
 ) -> rusqlite::Result<Vec<TimedAbsent>> {
     let (from, to) = bounds(window);
     let mut statement = connection.prepare(
@@ -394,7 +396,7 @@ pub(crate) fn read_absent(
             },
         };
         let letters = absent.absent.what.len() + absent.absent.detail.len();
-        if let Err(Over) = account.take((letters + 2 * size_of::<TimedAbsent>()) as u64) {
+        if let Err(OverBudget) = account.take((letters + 2 * size_of::<TimedAbsent>()) as u64) {
             break;
         }
         all.push(absent);

@@ -197,7 +197,7 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
 
 /// Bytes that a history holds, read beside the recorder that writes it.
 pub fn history_bytes(path: &Path) -> Result<u64, StoreError> {
-    let connection = crate::account::open_careful(path).map_err(StoreError::sqlite(path))?;
+    let connection = crate::budget::open_careful(path).map_err(StoreError::sqlite(path))?;
     used_bytes(&connection).map_err(StoreError::sqlite(path))
 }
 

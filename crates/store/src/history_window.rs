@@ -10,10 +10,10 @@ use model::{
 use rusqlite::{Connection, params};
 
 use crate::StoreError;
-use crate::account::{Account, READ_BYTES_MAX, open_careful};
+use crate::budget::{READ_BYTES_MAX, ReadBudget, open_careful};
 use crate::history_open::HISTORY_VERSION;
 use crate::history_read::MINUTE_MS;
-use crate::history_read::{self, Place, TEXTS_PERCENT, text_bytes};
+use crate::history_read::{self, TEXTS_PERCENT, TimelineTarget, text_bytes};
 
 /// Time before a stretch that is read too, so that its first second has a rate; milliseconds.
 const LEAD_MS: Millis = 120_000;
@@ -35,7 +35,7 @@ const TEXTS_MAX: usize = 2_000;
 const TEXTS_LISTED_MAX: i64 = 1_000_000;
 
 /// Memory that a stretch may take, bytes: two are compared.
-const STRETCH_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
+const WINDOW_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 
 /// Sessions that are looked through, the newest.
 const SESSIONS_MAX: i64 = 1_000;
@@ -45,7 +45,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A stretch of a history as an incident: the stretch is its stall.
 #[derive(Debug)]
-pub struct HistoryStretch {
+pub struct HistoryWindow {
     /// What was recorded. It may hold several sessions of the recorder; its clock is the wall's.
     pub incident: Incident,
     /// The stretch itself, on the incident's clock; the readings begin a little earlier.
@@ -73,7 +73,7 @@ pub fn read_history(
     from_wall_ms: i64,
     to_wall_ms: i64,
     kinds: &[TextKind],
-) -> Result<Option<HistoryStretch>, StoreError> {
+) -> Result<Option<HistoryWindow>, StoreError> {
     let connection = open(path)?;
     let wanted = Wanted {
         kinds,
@@ -90,7 +90,7 @@ pub fn read_signals(
     from_wall_ms: i64,
     to_wall_ms: i64,
     wanted: &dyn Fn(&str) -> bool,
-) -> Result<Option<HistoryStretch>, StoreError> {
+) -> Result<Option<HistoryWindow>, StoreError> {
     let connection = open(path)?;
     let wanted = Wanted {
         kinds: &[],
@@ -121,7 +121,7 @@ struct Wanted<'a> {
 
 /// How much of a time a history holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Recorded {
+pub struct HistoryCoverage {
     /// Milliseconds, to the minute.
     pub ms: Millis,
     /// The first recorded moment of the time, milliseconds since 1970 UTC.
@@ -131,9 +131,13 @@ pub struct Recorded {
 }
 
 /// How much of the time between two moments a history holds.
-pub fn recorded(path: &Path, from_wall_ms: i64, to_wall_ms: i64) -> Result<Recorded, StoreError> {
+pub fn history_coverage(
+    path: &Path,
+    from_wall_ms: i64,
+    to_wall_ms: i64,
+) -> Result<HistoryCoverage, StoreError> {
     let connection = open(path)?;
-    let mut all = Recorded::default();
+    let mut all = HistoryCoverage::default();
     for session in sessions(&connection).map_err(StoreError::sqlite(path))? {
         let one = of_session(&connection, &session, from_wall_ms, to_wall_ms)
             .map_err(StoreError::sqlite(path))?;
@@ -191,14 +195,14 @@ fn of_session(
     session: &Session,
     from: i64,
     to: i64,
-) -> rusqlite::Result<Recorded> {
+) -> rusqlite::Result<HistoryCoverage> {
     let minutes: BTreeSet<i64> = connection
         .prepare_cached("SELECT DISTINCT minute FROM chunk WHERE session = ?1")?
         .query_map([session.id], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let zero = session.clock.wall_at_zero_ms;
     let length = MINUTE_MS as i64;
-    let mut recorded = Recorded::default();
+    let mut recorded = HistoryCoverage::default();
     for minute in minutes {
         let begin = zero.saturating_add(minute.saturating_mul(length));
         let end = begin.saturating_add(length).min(to);
@@ -216,7 +220,7 @@ fn read(
     connection: &Connection,
     (from, to): (i64, i64),
     wanted: &Wanted<'_>,
-) -> rusqlite::Result<Option<HistoryStretch>> {
+) -> rusqlite::Result<Option<HistoryWindow>> {
     let length = u64::try_from(to.saturating_sub(from)).unwrap_or(0);
     let begin = from.saturating_sub_unsigned(LEAD_MS);
     let window = Window {
@@ -225,7 +229,7 @@ fn read(
     };
     let mut incident: Option<Incident> = None;
     let (mut recorded_ms, mut damaged_chunks) = (0, 0);
-    let mut account = Account::new(STRETCH_BYTES_MAX);
+    let mut account = ReadBudget::new(WINDOW_BYTES_MAX);
     for session in sessions(connection)? {
         let inside = of_session(connection, &session, from, to)?.ms;
         if inside == 0 {
@@ -238,7 +242,7 @@ fn read(
             from: own(begin),
             to: own(to),
         };
-        let place = Place {
+        let place = TimelineTarget {
             shift: zero.saturating_sub(begin),
             step: match length > WHOLE_MS.max(wanted.readings_max * 1000) {
                 true => length / wanted.readings_max,
@@ -277,12 +281,12 @@ fn read(
             into.absent.push(absent);
         }
     }
-    Ok(incident.map(|incident| HistoryStretch {
+    Ok(incident.map(|incident| HistoryWindow {
         incident,
         window,
         recorded_ms: recorded_ms.min(length),
         damaged_chunks,
-        over_bytes: account.is_over().then_some(STRETCH_BYTES_MAX),
+        over_bytes: account.is_over().then_some(WINDOW_BYTES_MAX),
     }))
 }
 
@@ -322,7 +326,7 @@ fn texts(
     session: i64,
     window: Window,
     kinds: &[TextKind],
-    account: &mut Account,
+    account: &mut ReadBudget,
 ) -> rusqlite::Result<Vec<TimedText>> {
     let (from, to) = history_read::bounds(window);
     let mut chosen: Vec<i64> = Vec::new();

@@ -15,38 +15,42 @@
 //! **Texts are thinner in the history than in the ring** (one processlist in ten seconds outside of a stall), because
 //! their histograms are signals at full resolution.
 
-mod account;
+mod budget;
 mod cells;
 mod codec;
 mod columns;
 mod dolphie;
 mod error;
 mod files;
-mod frame;
-mod frame_queries;
-mod frame_read;
-mod frame_stacks;
 mod history;
-mod history_mend;
 mod history_open;
 mod history_read;
 mod history_retain;
+mod history_upgrade;
 mod history_window;
+mod incident_file;
+mod incident_queries;
+mod incident_read;
+mod incident_stacks;
 mod session;
 mod tables;
 
-pub use account::READ_BYTES_MAX;
+pub use budget::READ_BYTES_MAX;
 pub use cells::{Cell, each_cell};
 pub use dolphie::{Replay, is_replay, read_replay};
 pub use error::StoreError;
 pub use files::{TARGETS_DIR, make_private_dir, state_dirs, write_private};
-pub use frame::{FRAME_SCHEMA, FRAME_VERSION, write_frame, write_frame_file};
-pub use frame_read::{Loaded, Summary, read_frame, read_frame_within, read_summary};
-pub use history::{Around, History, HistoryLimits};
+pub use history::{History, HistoryLimits, IncidentMargins};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
 pub use history_window::{
-    HistoryStretch, Recorded, history_of, read_history, read_signals, recorded,
+    HistoryCoverage, HistoryWindow, history_coverage, history_of, read_history, read_signals,
+};
+pub use incident_file::{
+    INCIDENT_FILE_SCHEMA, INCIDENT_FILE_VERSION, write_incident, write_incident_file,
+};
+pub use incident_read::{
+    IncidentSummary, LoadedIncident, read_incident, read_incident_within, read_summary,
 };
 pub use session::{OpenIncident, SessionStart};
 pub use tables::Damage;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::account::{Account, CELL_BYTES_MAX, JSON_BYTES_MAX, row_bytes, words};
+use crate::budget::{CELL_BYTES_MAX, JSON_BYTES_MAX, ReadBudget, error_text, row_bytes};
 
 /// A part of a file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Table {
 /// The tables of a file.
 pub(crate) struct Tables<'a> {
     pub(crate) connection: &'a Connection,
-    pub(crate) account: Account,
+    pub(crate) account: ReadBudget,
     pub(crate) damage: Vec<Damage>,
 }
 
@@ -170,7 +170,7 @@ impl Tables<'_> {
             self.damage.push(Damage {
                 table: table.name,
                 rows_read,
-                problem: words(&error),
+                problem: error_text(&error),
                 is_limit: false,
             });
         } else if let Some(problem) = over {

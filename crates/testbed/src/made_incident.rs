@@ -5,11 +5,12 @@
 use std::borrow::Cow;
 
 use model::{
-    Absent, ChainLink, Clock, Counted, Depth, Fact, Frame, Holder, HolderBy, Incident, LockCaller,
-    LockRow, LockTable, Method, Millis, NamedBy, ProcessList, Profile, ProfileCount, QueryClass,
-    QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState, Server, Session, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, StackId, Stall, TextKind, ThreadRun,
-    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, WaitChain, Window,
+    Absent, ChainLink, Clock, Counted, Fact, FrameSide, Holder, HolderBy, Incident, LockCaller,
+    LockRow, LockTable, Millis, NamedBy, ProcessList, Profile, ProfileCount, QueryClass,
+    QueryDigest, QueryMeasure, QueryMethod, Reading, Reason, RunState, Server, Session,
+    SnapshotMeta, SnapshotMethod, StackEnd, StackEvidence, StackFrame, StackId, StackTable, Stall,
+    TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit,
+    WaitChain, WaitCounting, Window,
 };
 
 /// How much is in an incident.
@@ -296,12 +297,12 @@ fn facts(size: &IncidentSize) -> Vec<TimedFact> {
         .collect()
 }
 
-fn frame(name: impl Into<String>, side: Side) -> Frame {
-    Frame {
+fn frame(name: impl Into<String>, side: FrameSide) -> StackFrame {
+    StackFrame {
         name: name.into(),
         image: match side {
-            Side::Kernel => "[kernel]".to_owned(),
-            Side::User => "mysqld".to_owned(),
+            FrameSide::Kernel => "[kernel]".to_owned(),
+            FrameSide::User => "mysqld".to_owned(),
         },
         side,
         nameless: None,
@@ -309,10 +310,14 @@ fn frame(name: impl Into<String>, side: Side) -> Frame {
 }
 
 /// The stack of those that wait for the mutex, and that of its holder.
-fn story(book: &mut StackBook) -> [StackId; 2] {
-    let kernel = ["futex_wait_queue", "futex_wait", "do_futex"].map(|n| frame(n, Side::Kernel));
-    let user = |names: &[&str]| -> Vec<Frame> {
-        names.iter().map(|name| frame(*name, Side::User)).collect()
+fn story(book: &mut StackTable) -> [StackId; 2] {
+    let kernel =
+        ["futex_wait_queue", "futex_wait", "do_futex"].map(|n| frame(n, FrameSide::Kernel));
+    let user = |names: &[&str]| -> Vec<StackFrame> {
+        names
+            .iter()
+            .map(|name| frame(*name, FrameSide::User))
+            .collect()
     };
     let base = [
         "row_search_for_mysql",
@@ -347,15 +352,21 @@ fn story(book: &mut StackBook) -> [StackId; 2] {
 }
 
 fn stacks(size: &IncidentSize, end: Millis, numbers: &mut Numbers) -> StackEvidence {
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let [waits, holds] = story(&mut book);
     let ids: Vec<StackId> = (0..size.stacks)
         .map(|_| {
             let depth = 12 + numbers.next(24);
-            let frames: Vec<Frame> = (0..depth)
+            let frames: Vec<StackFrame> = (0..depth)
                 .map(|level| match level {
-                    0 => frame(format!("kernel_fn_{}", numbers.next(300)), Side::Kernel),
-                    _ => frame(format!("Made::up_fn_{}", numbers.next(2000)), Side::User),
+                    0 => frame(
+                        format!("kernel_fn_{}", numbers.next(300)),
+                        FrameSide::Kernel,
+                    ),
+                    _ => frame(
+                        format!("Made::up_fn_{}", numbers.next(2000)),
+                        FrameSide::User,
+                    ),
                 })
                 .collect();
             book.intern(frames, StackEnd::Complete)
@@ -378,15 +389,15 @@ fn stacks(size: &IncidentSize, end: Millis, numbers: &mut Numbers) -> StackEvide
     }
     moments.sort_unstable();
     moments.dedup();
-    let notes = moments.iter().map(|at| SnapshotNote {
+    let notes = moments.iter().map(|at| SnapshotMeta {
         at: *at,
-        method: Method::Bpf,
+        method: SnapshotMethod::Bpf,
         wall_us: 13_000,
         stopped_us: 0,
         threads: size.threads,
         complete: size.threads,
     });
-    let snapshots: Vec<SnapshotNote> = notes.collect();
+    let snapshots: Vec<SnapshotMeta> = notes.collect();
     let run = |tid: u32, stack, from, to, count, unmoved| ThreadRun {
         tid,
         name: "mysqld".to_owned(),
@@ -509,7 +520,7 @@ fn lock_table(
     LockTable {
         from,
         to: from + 10_000,
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: 100,
             interval_ms: 100.0,
         },
@@ -568,7 +579,7 @@ fn queries(size: &IncidentSize, numbers: &mut Numbers) -> Vec<TimedDigest> {
             },
             digest: QueryDigest {
                 tried: Vec::new(),
-                way: QueryWay::PerformanceSchema,
+                way: QueryMethod::PerformanceSchema,
                 from_us: None,
                 to_us: None,
                 count: classes.iter().map(|class| class.count).sum(),

@@ -138,7 +138,7 @@ impl Probe {
                 matches!(outcome, ProbeOutcome::Refused | ProbeOutcome::Lost) && !was_killed;
             return Sign::Bad {
                 since: since(us),
-                says: format!("{}: {}", self.what, outcome.words()),
+                says: format!("{}: {}", self.what, outcome.to_text()),
             };
         }
         // The answer itself is the end of the silence, however late it came.

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use model::{Fact, Millis, Reading, Sample, Taken, Unit};
+use model::{Fact, Millis, Reading, Sample, SourceData, Unit};
 use serde_json::Value;
 
 /// Sources of the recorder that the detector judges by.
@@ -172,10 +172,10 @@ fn sample(source: &'static str, at: Millis, readings: Vec<Reading>, facts: Vec<F
         source,
         at,
         took_us: 0,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
             facts,
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }

@@ -1,7 +1,7 @@
 //! What the recorder would have sampled.
 
 use detect::{RequestRow, SessionRow};
-use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
 
 use super::mechanism::{LOGIN, UNGREETED};
 use super::{CAPACITY, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
@@ -16,9 +16,9 @@ fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
         source,
         at,
         took_us: 100,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Absent, Measure, ProcessList, Series, Side, StackEvidence, TimedAbsent, Timeline, Window,
+    Absent, FrameSide, Measure, ProcessList, Series, StackEvidence, TimedAbsent, Timeline, Window,
 };
 
 use super::Missing;
@@ -160,7 +160,7 @@ impl Look {
         let book = &self.stacks.book;
         let named = |frame: &model::FrameId| {
             book.frame(*frame).is_some_and(|frame| {
-                frame.side == Side::User
+                frame.side == FrameSide::User
                     && functions.iter().any(|name| frame.name.starts_with(name))
             })
         };
@@ -191,7 +191,7 @@ impl Look {
         let mut absent = self.absent.iter().map(|timed| &timed.absent);
         let said = absent.find(is_of_name);
         Missing(match said {
-            Some(absent) => format!("{name}: {} ({})", absent.reason.words(), absent.detail),
+            Some(absent) => format!("{name}: {} ({})", absent.reason.to_text(), absent.detail),
             None => format!("{name} is not there"),
         })
     }

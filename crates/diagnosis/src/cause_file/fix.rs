@@ -139,7 +139,7 @@ impl Reader<'_> {
         ];
         match given.iter().find(|(_, given, known)| *given && !*known) {
             Some((key, ..)) => {
-                let problem = format!("not a key of {}", action.word());
+                let problem = format!("not a key of {}", action.name());
                 Err(self.at(spanned, key, problem))
             }
             None => Ok(()),
@@ -165,7 +165,7 @@ impl Reader<'_> {
                 | FixAction::TasksLimit { .. }
         );
         if only_later && word != FixWhen::Durable {
-            let problem = format!("{} counts from the next start on: durable", action.word());
+            let problem = format!("{} counts from the next start on: durable", action.name());
             return Err(self.at(when, "for", problem));
         }
         Ok(word)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Depth, Holder, LockCaller, LockRow, LockTable, Window};
+use model::{Holder, LockCaller, LockRow, LockTable, WaitCounting, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
@@ -162,8 +162,8 @@ impl Function for Lock {
 /// it tells of them.
 fn source(table: &LockTable) -> &'static str {
     match &table.depth {
-        Depth::Told { by } if by.starts_with("performance_schema") => "performance_schema",
-        Depth::Told { by } if by.starts_with("InnoDB") => "innodb",
+        WaitCounting::Told { by } if by.starts_with("performance_schema") => "performance_schema",
+        WaitCounting::Told { by } if by.starts_with("InnoDB") => "innodb",
         _ => STACKS,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Millis, ProfileCount, Side, StackId, Window};
+use model::{FrameSide, Millis, ProfileCount, StackId, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
@@ -48,7 +48,7 @@ struct Profile {
     under: Option<NamePattern>,
     /// The function itself, not what it called.
     only_self: bool,
-    side: Option<Side>,
+    side: Option<FrameSide>,
     /// Samples of the whole machine, not of the server only.
     machine: bool,
     /// Of the samples; else processors kept busy, on average.
@@ -62,7 +62,10 @@ impl Profile {
             function: from.needed("function")?,
             under: from.pattern("under")?,
             only_self: from.flag("self")?,
-            side: from.word("side", &[("kernel", Side::Kernel), ("user", Side::User)])?,
+            side: from.word(
+                "side",
+                &[("kernel", FrameSide::Kernel), ("user", FrameSide::User)],
+            )?,
             machine: from.flag("machine")?,
             share,
             min_samples: from.count("min_samples", MIN_SAMPLES)?.max(1),
@@ -95,8 +98,8 @@ impl Function for Profile {
             what += " that stand";
         }
         what += match self.side.filter(|_| in_full) {
-            Some(Side::Kernel) => " in the kernel's",
-            Some(Side::User) => " in the server's own",
+            Some(FrameSide::Kernel) => " in the kernel's",
+            Some(FrameSide::User) => " in the server's own",
             None => " in",
         };
         what += &format!(" /{}/", self.function.shown(in_full));

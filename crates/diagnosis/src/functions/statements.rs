@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Millis, QueryClass, QueryDigest, QueryWay, Window};
+use model::{Millis, QueryClass, QueryDigest, QueryMethod, Window};
 use regex::Regex;
 
 use super::{Arguments, Read};
@@ -47,12 +47,12 @@ const MIN_STATEMENTS: u64 = 50;
 
 /// The ways in which statements are seen, the one that tells most first, with the source that each is: what witnesses
 /// must differ in to be independent.
-const WAYS: [(&str, QueryWay); 5] = [
-    ("performance_schema", QueryWay::PerformanceSchema),
-    ("slow_log", QueryWay::SlowLog),
-    ("general_log", QueryWay::GeneralLog),
-    ("packets", QueryWay::Packets),
-    ("status", QueryWay::StatementCounters),
+const WAYS: [(&str, QueryMethod); 5] = [
+    ("performance_schema", QueryMethod::PerformanceSchema),
+    ("slow_log", QueryMethod::SlowLog),
+    ("general_log", QueryMethod::GeneralLog),
+    ("packets", QueryMethod::Packets),
+    ("status", QueryMethod::StatementCounters),
 ];
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ struct Statements {
     class: Option<String>,
     /// On the statement without literals.
     statement: Option<Regex>,
-    way: Option<QueryWay>,
+    way: Option<QueryMethod>,
     counting: Counting,
     min_statements: u64,
 }
@@ -87,7 +87,7 @@ impl Statements {
         if read.class.is_none() && read.statement.is_none() {
             return from.lack("needs class, statement or both");
         }
-        if read.way == Some(QueryWay::StatementCounters) && !read.is_told_by_counters() {
+        if read.way == Some(QueryMethod::StatementCounters) && !read.is_told_by_counters() {
             let problem = "status knows classes of statements, neither statements nor times";
             return from.refuse("way", problem);
         }
@@ -100,11 +100,11 @@ impl Statements {
     }
 
     /// The ways that could tell.
-    fn ways(&self) -> impl Iterator<Item = QueryWay> {
+    fn ways(&self) -> impl Iterator<Item = QueryMethod> {
         WAYS.into_iter()
             .map(|(_, way)| way)
             .filter(|way| self.way.is_none_or(|wanted| wanted == *way))
-            .filter(|way| *way != QueryWay::StatementCounters || self.is_told_by_counters())
+            .filter(|way| *way != QueryMethod::StatementCounters || self.is_told_by_counters())
     }
 
     fn value(&self, counted: &Counted) -> Option<f64> {
@@ -214,7 +214,7 @@ struct Counted {
 fn count(
     test: &Statements,
     evidence: &Evidence,
-    way: QueryWay,
+    way: QueryMethod,
     tells: impl Fn(Millis, Millis) -> bool,
 ) -> Option<Counted> {
     let mut counted: Option<Counted> = None;

@@ -75,7 +75,7 @@ impl Threads {
         let read = Self {
             stack: from.patterns("stack")?,
             direct: from.flag("direct")?,
-            state: from.word("state", &states.map(|state| (state.words(), state)))?,
+            state: from.word("state", &states.map(|state| (state.to_text(), state)))?,
             thread: from.pattern("thread")?,
             share,
             alone: from.flag("alone")?,
@@ -201,7 +201,7 @@ impl Function for Threads {
         if let Some(state) = self.state
             && (in_full || self.stack.is_empty())
         {
-            what += &format!(" that were {}", state.words());
+            what += &format!(" that were {}", state.to_text());
         }
         let patterns: Vec<String> = self.stack.iter().map(|one| one.shown(in_full)).collect();
         let between = match in_full && self.direct {

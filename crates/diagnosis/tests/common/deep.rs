@@ -1,10 +1,10 @@
 //! Made-up stacks, profiles, lock tables and digests for a story.
 
 use model::{
-    ChainLink, Depth, Frame, Holder, HolderBy, LockCaller, LockRow, LockTable, Method, NamedBy,
-    Profile, ProfileCount, QueryClass, QueryDigest, QueryMeasure, QueryWay, RunState, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, StackId, ThreadRun, TimedDigest, WaitChain,
-    Window,
+    ChainLink, FrameSide, Holder, HolderBy, LockCaller, LockRow, LockTable, NamedBy, Profile,
+    ProfileCount, QueryClass, QueryDigest, QueryMeasure, QueryMethod, RunState, SnapshotMeta,
+    SnapshotMethod, StackEnd, StackEvidence, StackFrame, StackId, StackTable, ThreadRun,
+    TimedDigest, WaitChain, WaitCounting, Window,
 };
 
 /// Threads in one place: how many, their name, their state, their frames, innermost first; a frame
@@ -26,7 +26,7 @@ pub struct Lock {
 /// Statements of one class a second, with the seconds of all of them.
 #[derive(Clone)]
 pub struct Asked {
-    pub way: QueryWay,
+    pub way: QueryMethod,
     pub kind: &'static str,
     pub fingerprint: &'static str,
     pub before: u64,
@@ -98,7 +98,7 @@ impl Deep {
     }
 
     pub fn evidence(&self, onset_s: u64, end_s: u64, to_s: u64) -> StackEvidence {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let mut evidence = StackEvidence::default();
         let phases = [
             (0, onset_s, &self.threads_before, &self.samples_before),
@@ -132,9 +132,9 @@ impl Deep {
                     }
                 }
                 for second in from_s + 1..=to_s {
-                    evidence.snapshots.push(SnapshotNote {
+                    evidence.snapshots.push(SnapshotMeta {
                         at: second * 1000,
-                        method: Method::Bpf,
+                        method: SnapshotMethod::Bpf,
                         wall_us: 300,
                         stopped_us: 0,
                         threads: total,
@@ -155,9 +155,9 @@ impl Deep {
         evidence
     }
 
-    fn table(&self, book: &mut StackBook, onset_s: u64) -> LockTable {
+    fn table(&self, book: &mut StackTable, onset_s: u64) -> LockTable {
         let micros = 2e6;
-        let holder = |book: &mut StackBook, lock: &Lock| {
+        let holder = |book: &mut StackTable, lock: &Lock| {
             lock.holder.map(|(doing, frames)| Holder {
                 tid: 7,
                 name: "mysqld".to_owned(),
@@ -208,7 +208,7 @@ impl Deep {
         LockTable {
             from: (onset_s + 3) * 1000,
             to: (onset_s + 5) * 1000,
-            depth: Depth::Sampled {
+            depth: WaitCounting::Sampled {
                 snapshots: 20,
                 interval_ms: 100.0,
             },
@@ -278,7 +278,7 @@ impl Deep {
     }
 }
 
-fn profile(book: &mut StackBook, from_s: u64, to_s: u64, samples: &[Samples]) -> Profile {
+fn profile(book: &mut StackTable, from_s: u64, to_s: u64, samples: &[Samples]) -> Profile {
     Profile {
         from: from_s * 1000,
         to: to_s * 1000,
@@ -297,17 +297,17 @@ fn profile(book: &mut StackBook, from_s: u64, to_s: u64, samples: &[Samples]) ->
     }
 }
 
-fn intern(book: &mut StackBook, frames: &[&str]) -> StackId {
-    let frames: Vec<Frame> = frames
+fn intern(book: &mut StackTable, frames: &[&str]) -> StackId {
+    let frames: Vec<StackFrame> = frames
         .iter()
         .map(|name| {
             let (name, side) = match name.strip_prefix("k:") {
-                Some(name) => (name, Side::Kernel),
-                None => (*name, Side::User),
+                Some(name) => (name, FrameSide::Kernel),
+                None => (*name, FrameSide::User),
             };
-            Frame {
+            StackFrame {
                 name: name.to_owned(),
-                image: if side == Side::Kernel {
+                image: if side == FrameSide::Kernel {
                     "[kernel]"
                 } else {
                     "mysqld"

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
-    Absent, Clock, Fact, Incident, Kind, ProcessList, Reading, Reason, SemaphoreWait, Server,
+    Absent, Clock, Fact, Incident, ProcessList, Reading, Reason, SemaphoreWait, Server, SignalKind,
     Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
@@ -23,7 +23,7 @@ const SLOW: [&str; 2] = ["innodb", "sessions"];
 
 #[derive(Clone, Copy)]
 struct Signal {
-    kind: Kind,
+    kind: SignalKind,
     before: f64,
     during: f64,
 }
@@ -244,12 +244,12 @@ impl Story {
 
     /// A counter, by its growth a second before and during the stall.
     pub fn rate(self, name: &str, before: f64, during: f64) -> Self {
-        self.signal(name, Kind::Counter, before, during)
+        self.signal(name, SignalKind::Counter, before, during)
     }
 
     /// A level before and during the stall.
     pub fn level(self, name: &str, before: f64, during: f64) -> Self {
-        self.signal(name, Kind::Gauge, before, during)
+        self.signal(name, SignalKind::Gauge, before, during)
     }
 
     /// One reading of a level that differs from those around it.
@@ -258,7 +258,7 @@ impl Story {
         self
     }
 
-    fn signal(mut self, name: &str, kind: Kind, before: f64, during: f64) -> Self {
+    fn signal(mut self, name: &str, kind: SignalKind, before: f64, during: f64) -> Self {
         let signal = Signal {
             kind,
             before,
@@ -486,8 +486,8 @@ impl Story {
                 let mut odd = self.odd.iter();
                 let odd = odd.find(|(one, at, _)| one == name && *at == second);
                 let value = match signal.kind {
-                    Kind::Gauge => odd.map_or(now, |(_, _, value)| *value),
-                    Kind::Counter => {
+                    SignalKind::Gauge => odd.map_or(now, |(_, _, value)| *value),
+                    SignalKind::Counter => {
                         let counter = counters.entry(name).or_insert(1e6);
                         *counter += now;
                         *counter
@@ -499,8 +499,8 @@ impl Story {
                     continue;
                 }
                 let reading = match signal.kind {
-                    Kind::Gauge => Reading::gauge(name.clone(), Unit::Count, value),
-                    Kind::Counter => Reading::counter(name.clone(), Unit::Count, value),
+                    SignalKind::Gauge => Reading::gauge(name.clone(), Unit::Count, value),
+                    SignalKind::Counter => Reading::counter(name.clone(), Unit::Count, value),
                 };
                 by_source.entry(source).or_default().push(reading);
             }

@@ -30,8 +30,9 @@ pub(crate) mod well_known;
 mod tests;
 
 use model::{
-    Callers, Clock, Counted, Frame, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
-    SemaphoreWait, Series, StackBook, StackEvidence, Text, TextKind, ThreadRun, Timeline, Trigger,
+    Callers, Clock, Counted, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
+    SemaphoreWait, Series, StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun,
+    Timeline, Trigger,
 };
 
 pub(crate) use keywords::is_keyword as is_sql_word;
@@ -287,7 +288,7 @@ pub(crate) fn is_program_frame(name: &str) -> bool {
 }
 
 fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvidence {
-    let frames: Vec<Frame> = stacks
+    let frames: Vec<StackFrame> = stacks
         .book
         .frames()
         .iter()
@@ -296,7 +297,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
                 let program = frame.name.trim_start_matches('(');
                 let program =
                     names::program(pseudonyms, program.strip_suffix(')').unwrap_or(program));
-                Frame {
+                StackFrame {
                     // It has the program's name for an image, too.
                     image: match frame.image.is_empty() {
                         true => String::new(),
@@ -306,7 +307,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
                     ..frame.clone()
                 }
             }
-            false => Frame {
+            false => StackFrame {
                 name: pseudonyms.sweep(&frame.name).into_owned(),
                 image: image(pseudonyms, &frame.image),
                 ..frame.clone()
@@ -314,7 +315,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
         })
         .collect();
     StackEvidence {
-        book: StackBook::from_parts(frames, stacks.book.stacks().to_vec()),
+        book: StackTable::from_parts(frames, stacks.book.stacks().to_vec()),
         snapshots: stacks.snapshots.clone(),
         runs: stacks
             .runs

@@ -292,7 +292,7 @@ pub(crate) fn own_words() -> String {
         out.push(' ');
     }
     for reason in model::Reason::ALL {
-        out.push_str(reason.words());
+        out.push_str(reason.to_text());
         out.push(' ');
     }
     out

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Kind, Series, Window};
+use model::{Series, SignalKind, Window};
 
 use super::ticks::{Scene, Tick, grown, number};
 
@@ -211,7 +211,7 @@ fn row(scene: &Scene<'_>, out: &mut String, before: Option<Tick>, now: Tick) {
 
 fn growth(series: &Series, before: Tick, now: Tick) -> Option<f64> {
     Some(grown(
-        Kind::Counter,
+        SignalKind::Counter,
         before.value(series)?,
         now.value(series)?,
     ))

@@ -156,7 +156,7 @@ pub(super) fn missing(incident: &Incident, files: &[File]) -> Vec<Missing> {
                     Some(absent) => format!(
                         "{}: {} ({})",
                         absent.what,
-                        absent.reason.words(),
+                        absent.reason.to_text(),
                         absent.detail.replace(char::is_control, " ")
                     ),
                     None => format!("the incident has none: {what}"),
@@ -206,7 +206,7 @@ pub(super) fn readme(scene: &Scene<'_>, files: &[File], missing: &[Missing]) -> 
         for absent in absent {
             let why = format!(
                 "{} ({})",
-                absent.reason.words(),
+                absent.reason.to_text(),
                 absent.detail.replace(char::is_control, " ")
             );
             paragraph(&mut out, &absent.what.replace(char::is_control, " "), &why);

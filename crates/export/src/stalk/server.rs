@@ -135,7 +135,7 @@ pub(super) fn processlist(scene: &Scene<'_>) -> String {
     }
 }
 
-/// How [`model::Depth::Told`] calls InnoDB's tables.
+/// How [`model::WaitCounting::Told`] calls InnoDB's tables.
 const BY_INNODB: &str = "InnoDB's tables of lock waits";
 
 /// Who blocks how many, as pt-stalk's first query of `lock-waits` tells it, where a server was asked.
@@ -143,7 +143,7 @@ const BY_INNODB: &str = "InnoDB's tables of lock waits";
 pub(super) fn lock_waits(scene: &Scene<'_>) -> String {
     let mut out = String::new();
     let tables = scene.incident.stacks.locks.iter().filter(|table| {
-        matches!(&table.depth, model::Depth::Told { by } if by == BY_INNODB)
+        matches!(&table.depth, model::WaitCounting::Told { by } if by == BY_INNODB)
             && table.from >= scene.window.from
             && table.to <= scene.window.to
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Frame, Millis, Side, ThreadRun};
+use model::{FrameSide, Millis, StackFrame, ThreadRun};
 
 use super::ticks::Scene;
 
@@ -66,7 +66,7 @@ fn frames(scene: &Scene<'_>, run: &ThreadRun, out: &mut String) {
         .stacks
         .book
         .frames_of(run.stack)
-        .filter(|frame| frame.side == Side::User);
+        .filter(|frame| frame.side == FrameSide::User);
     let mut number = 0;
     for frame in user {
         let _ = write!(out, "#{number:<2} 0x0000000000000000 in {} ()", word(frame));
@@ -81,7 +81,7 @@ fn frames(scene: &Scene<'_>, run: &ThreadRun, out: &mut String) {
     }
 }
 
-fn word(frame: &Frame) -> String {
+fn word(frame: &StackFrame) -> String {
     match frame.name.trim() {
         "" => "??".to_owned(),
         name => name.replace(char::is_control, " "),
@@ -113,7 +113,7 @@ pub(super) fn folded(scene: &Scene<'_>) -> String {
         for frame in frames.rev() {
             line.push(';');
             line.push_str(&element(&frame.name));
-            if frame.side == Side::Kernel {
+            if frame.side == FrameSide::Kernel {
                 line.push_str("_[k]");
             }
         }
@@ -151,8 +151,8 @@ pub(super) fn perf_report(scene: &Scene<'_>) -> String {
             image => one_word(image),
         };
         let mark = match frame.side {
-            Side::Kernel => 'k',
-            Side::User => '.',
+            FrameSide::Kernel => 'k',
+            FrameSide::User => '.',
         };
         let share = row.count as f64 * 100.0 / all.max(1) as f64;
         let _ = writeln!(
@@ -180,8 +180,8 @@ pub(super) fn opreport(scene: &Scene<'_>) -> String {
         let function = match book.frames_of(row.stack).next() {
             Some(frame) => {
                 let image = match (frame.side, frame.image.is_empty()) {
-                    (Side::Kernel, true) => "vmlinux",
-                    (Side::User, true) => "-",
+                    (FrameSide::Kernel, true) => "vmlinux",
+                    (FrameSide::User, true) => "-",
                     (_, false) => frame.image.as_str(),
                 };
                 (one_word(image), word(frame))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Incident, Kind, Millis, Series, TextKind, TimedText, Window};
+use model::{Incident, Millis, Series, SignalKind, TextKind, TimedText, Window};
 
 /// Begin of a file's name, in the words of strftime.
 pub(super) const PREFIX: &str = "%Y_%m_%d_%H_%M_%S";
@@ -134,9 +134,9 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// How much a counter grew; a restart counts from zero.
-pub(super) fn grown(kind: Kind, before: f64, now: f64) -> f64 {
+pub(super) fn grown(kind: SignalKind, before: f64, now: f64) -> f64 {
     match kind {
-        Kind::Counter if now < before => now,
+        SignalKind::Counter if now < before => now,
         _ => now - before,
     }
 }

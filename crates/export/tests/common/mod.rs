@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Absent, Clock, Counted, Fact, Frame, Incident, Method, ProcessList, Profile, ProfileCount,
-    QueryClass, QueryDigest, QueryWay, Reading, Reason, RunState, Server, Session, Side,
-    SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, TextKind, ThreadRun, TimedAbsent,
-    TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Clock, Counted, Fact, FrameSide, Incident, ProcessList, Profile, ProfileCount,
+    QueryClass, QueryDigest, QueryMethod, Reading, Reason, RunState, Server, Session, SnapshotMeta,
+    SnapshotMethod, StackEnd, StackEvidence, StackFrame, StackTable, Stall, TextKind, ThreadRun,
+    TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Names that must not be seen.
@@ -166,27 +166,27 @@ pub fn incident(planted: &Planted) -> Incident {
         at: 0,
         fact: Fact::new(name, value),
     };
-    let frame = |name: &str, image: &str, side| Frame {
+    let frame = |name: &str, image: &str, side| StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
         nameless: None,
     };
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let waiting = book.intern(
         [
-            frame("futex_wait", "[kernel]", Side::Kernel),
-            frame("pthread_cond_timedwait", "libc.so.6", Side::User),
-            frame("MDL_wait::timed_wait", "mysqld", Side::User),
-            frame("handle_one_connection", "mysqld", Side::User),
-            frame("start_thread", "libc.so.6", Side::User),
+            frame("futex_wait", "[kernel]", FrameSide::Kernel),
+            frame("pthread_cond_timedwait", "libc.so.6", FrameSide::User),
+            frame("MDL_wait::timed_wait", "mysqld", FrameSide::User),
+            frame("handle_one_connection", "mysqld", FrameSide::User),
+            frame("start_thread", "libc.so.6", FrameSide::User),
         ],
         StackEnd::Complete,
     );
     let other = book.intern(
         [
-            frame("do_sys_poll", "[kernel]", Side::Kernel),
-            frame(&format!("({program})"), program, Side::User),
+            frame("do_sys_poll", "[kernel]", FrameSide::Kernel),
+            frame(&format!("({program})"), program, FrameSide::User),
         ],
         StackEnd::KernelOnly,
     );
@@ -260,9 +260,9 @@ pub fn incident(planted: &Planted) -> Incident {
         ],
         stacks: StackEvidence {
             book,
-            snapshots: vec![SnapshotNote {
+            snapshots: vec![SnapshotMeta {
                 at: 12_500,
-                method: Method::Proc,
+                method: SnapshotMethod::Proc,
                 wall_us: 100,
                 stopped_us: 0,
                 threads: 2,
@@ -311,7 +311,7 @@ pub fn incident(planted: &Planted) -> Incident {
                 to: 15_000,
             },
             digest: QueryDigest {
-                way: QueryWay::Packets,
+                way: QueryMethod::Packets,
                 from_us: None,
                 to_us: None,
                 count: 5,

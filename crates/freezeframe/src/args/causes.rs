@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe causes`.
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};

@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe export`.
+
 use std::path::PathBuf;
 
 use clap::Args;

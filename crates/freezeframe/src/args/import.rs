@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe import`.
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,3 +1,5 @@
+//! The command line: commands, and the arguments that several share.
+
 mod capture;
 mod causes;
 mod compare;
@@ -25,7 +27,7 @@ pub(crate) use incidents::{Incidents, SortArg};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
-pub(crate) use queries_live::{Leases, WayArg};
+pub(crate) use queries_live::{Leases, QueryMethodArg};
 pub(crate) use self_test::SelfTest;
 pub(crate) use support::SupportBundle;
 pub(crate) use web::Web;

@@ -10,7 +10,7 @@ use super::ServerArgs;
 
 /// How a running server's statements are seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WayArg {
+pub(crate) enum QueryMethodArg {
     /// The first of the following that works; the general log only with --allow-general-log
     #[default]
     Auto,
@@ -30,7 +30,7 @@ pub(crate) struct LiveArgs {
     pub(crate) live: Option<Duration>,
     /// With --live: how
     #[arg(long, value_name = "WAY", default_value = "auto", requires = "live")]
-    pub(crate) way: WayArg,
+    pub(crate) way: QueryMethodArg,
     /// With --live: switch the general log on where nothing gentler works (it needs SUPER or
     /// SYSTEM_VARIABLES_ADMIN); every statement is then written to a file that is removed afterwards
     #[arg(long, requires = "live")]

@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe self-test`.
+
 use std::path::PathBuf;
 
 use clap::Args;

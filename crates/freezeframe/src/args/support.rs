@@ -1,3 +1,5 @@
+//! Arguments of `freezeframe support-bundle`.
+
 use std::path::PathBuf;
 
 use clap::Args;

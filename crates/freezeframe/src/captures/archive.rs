@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use flate2::read::DeflateDecoder;
 
-use super::Found;
-use super::held::{Account, Span};
+use super::OpenedCaptures;
+use super::memory_budget::{MemoryBudget, Span};
 use super::packed::{HEAD_BYTES, Packed};
 use super::tree::{self, Tree};
 
@@ -31,7 +31,7 @@ struct List {
 
 impl List {
     /// Adds a file; says whether there is room for more.
-    fn add(&mut self, path: &str, name: &str, packed: Packed, found: &mut Found) -> bool {
+    fn add(&mut self, path: &str, name: &str, packed: Packed, found: &mut OpenedCaptures) -> bool {
         let folders = name.matches('/').count().min(tree::DEPTH_MAX);
         self.bytes += name.len() + ENTRY_BYTES + folders * FOLDER_BYTES;
         if self.bytes > LIST_BYTES_MAX {
@@ -91,7 +91,7 @@ fn tar_long_name(kind: u8, content: &[u8]) -> Option<String> {
 }
 
 /// Files of a tar (POSIX.1-1988 ustar and GNU's): a head of 512 bytes, then the content.
-pub(super) fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
+pub(super) fn tar(path: &str, span: &Span, found: &mut OpenedCaptures) -> Tree {
     let mut list = List::default();
     let mut long_name = None;
     let mut at = 0;
@@ -131,7 +131,7 @@ pub(super) fn tar(path: &str, span: &Span, found: &mut Found) -> Tree {
 }
 
 /// Files of a zip, by the heads in front of them (APPNOTE 4.3.7); stored or deflated.
-pub(super) fn zip(path: &str, span: &Span, found: &mut Found) -> Tree {
+pub(super) fn zip(path: &str, span: &Span, found: &mut OpenedCaptures) -> Tree {
     let mut list = List::default();
     let sizes = central_sizes(span);
     let mut at = 0;
@@ -249,7 +249,7 @@ fn central_sizes(span: &Span) -> HashMap<usize, usize> {
 }
 
 /// Where deflated content ends; where it is damaged, as far as it can be read.
-fn deflated_length(span: &Span, account: &Account) -> usize {
+fn deflated_length(span: &Span, account: &MemoryBudget) -> usize {
     let mut decoder = DeflateDecoder::new(span.reader());
     account.measure(&mut decoder);
     usize::try_from(decoder.total_in()).unwrap_or(usize::MAX)

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use super::folder::{self, Depth};
-use super::held::Span;
-use super::{Found, incident_of};
+use super::memory_budget::Span;
+use super::{OpenedCaptures, incident_of};
 
 const TEXT: &str = "| 7 | app | web1:4711 | shop | Query | 12 | update | UPDATE t SET a = 1 |\n\
     | 8 | app | web1:4712 | shop | Sleep | 90 |  | NULL |\n";
@@ -54,8 +54,8 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Opens it; all that is told of it is one line each.
-fn opened(bytes: &[u8]) -> Found {
-    let mut found = Found::default();
+fn opened(bytes: &[u8]) -> OpenedCaptures {
+    let mut found = OpenedCaptures::default();
     let held = found.account.hold(bytes.to_vec()).unwrap();
     folder::unpack(
         "x".to_owned(),

@@ -9,11 +9,11 @@ use anyhow::Result;
 use diagnosis::SourceRead;
 use flate2::read::MultiGzDecoder;
 
-use super::frames::SqliteFile;
-use super::held::{Account, Bytes, Ended, Span};
+use super::incident_files::SqliteFile;
+use super::memory_budget::{Bytes, MemoryBudget, ReadEnd, Span};
 use super::packed::{Form, HEAD_BYTES, content, is_packed, limited};
 use super::tree::{DEPTH_MAX, Entry, LISTED_MAX, Tree, is_stalk_time, listed};
-use super::{FILES_MAX, Found, archive, open, stretches};
+use super::{FILES_MAX, OpenedCaptures, archive, export_parts, open};
 use crate::memory;
 use crate::queries::zstd::Zstd;
 
@@ -93,12 +93,12 @@ fn of_others(
     tree: &Tree,
     own: Option<Collection>,
     depth: usize,
-    account: &Account,
+    account: &MemoryBudget,
 ) -> BTreeSet<String> {
     let mut looked = 0;
     let below: Vec<(&String, Collection)> = tree
         .iter()
-        .filter(|(_, entry)| own.is_none() || !stretches::is_stretch(entry, account))
+        .filter(|(_, entry)| own.is_none() || !export_parts::is_export_part(entry, account))
         .filter_map(|(name, entry)| {
             Collection::latest(entry, depth + 1, &mut looked).map(|found| (name, found))
         })
@@ -132,7 +132,7 @@ pub(super) fn directory(
     path: &Path,
     prefix: Option<&str>,
     depth: Depth,
-    found: &mut Found,
+    found: &mut OpenedCaptures,
 ) -> Result<()> {
     let shown = path.display().to_string();
     // Of one folder several collections may be wanted.
@@ -154,7 +154,13 @@ pub(super) fn directory(
 
 /// Everything in a folder, by name. Of several collections of pt-stalk the latest is taken: they
 /// are different stalls.
-fn read(place: &Place<'_>, tree: &Tree, prefix: Option<&str>, depth: Depth, found: &mut Found) {
+fn read(
+    place: &Place<'_>,
+    tree: &Tree,
+    prefix: Option<&str>,
+    depth: Depth,
+    found: &mut OpenedCaptures,
+) {
     let times = times(tree);
     let wanted = prefix.map(str::to_owned).or_else(|| times.last().cloned());
     let other_folders = match prefix {
@@ -196,8 +202,8 @@ fn read(place: &Place<'_>, tree: &Tree, prefix: Option<&str>, depth: Depth, foun
             _ => format!("{}/{name}", place.path),
         };
         let is_folder = matches!(entry, Entry::Dir(_) | Entry::Folder(_));
-        if is_folder && wanted.is_some() && stretches::is_stretch(entry, &found.account) {
-            let mut stretch = found.beside();
+        if is_folder && wanted.is_some() && export_parts::is_export_part(entry, &found.account) {
+            let mut stretch = found.sibling();
             read_entry(shown.clone(), entry, depth, &mut stretch);
             found.keep_stretch(shown, stretch);
         } else {
@@ -206,7 +212,7 @@ fn read(place: &Place<'_>, tree: &Tree, prefix: Option<&str>, depth: Depth, foun
     }
 }
 
-fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut Found) {
+fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut OpenedCaptures) {
     let is_folder = matches!(entry, Entry::Dir(_) | Entry::Folder(_));
     if is_folder && depth.folders >= DEPTH_MAX {
         found.note(shown, format!("folders deeper than {DEPTH_MAX}"));
@@ -244,7 +250,7 @@ fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut Found) {
 }
 
 /// A file, or a pipe or device that was given by its path.
-pub(super) fn file(path: &Path, depth: Depth, found: &mut Found) -> Result<()> {
+pub(super) fn file(path: &Path, depth: Depth, found: &mut OpenedCaptures) -> Result<()> {
     let shown = path.display().to_string();
     if is_seen(path, &shown, found) {
         return Ok(());
@@ -272,7 +278,7 @@ pub(super) fn file(path: &Path, depth: Depth, found: &mut Found) -> Result<()> {
 }
 
 /// Whether this very file or folder was read under another name already, which is told.
-fn is_seen(path: &Path, shown: &str, found: &mut Found) -> bool {
+fn is_seen(path: &Path, shown: &str, found: &mut OpenedCaptures) -> bool {
     let Ok(there) = path.metadata() else {
         return false;
     };
@@ -312,13 +318,13 @@ impl Place<'_> {
 }
 
 /// Adds a file, or what is packed in it.
-pub(super) fn unpack(path: String, span: Span, found: &mut Found, depth: Depth) {
+pub(super) fn unpack(path: String, span: Span, found: &mut OpenedCaptures, depth: Depth) {
     if depth.archives >= ARCHIVES_MAX {
         found.note(path, format!("archives deeper than {ARCHIVES_MAX}"));
         return;
     }
     let account = found.account.clone();
-    match Form::of(&span.peek(0, HEAD_BYTES)) {
+    match Form::from_head(&span.peek(0, HEAD_BYTES)) {
         Some(Form::Gzip) => {
             let inner = limited(MultiGzDecoder::new(span.reader()), &account);
             // What was packed is not needed any more.
@@ -341,14 +347,14 @@ pub(super) fn unpack(path: String, span: Span, found: &mut Found, depth: Depth) 
             opened(&path, tree, found, depth);
         }
         None => match content(&span, &account) {
-            (bytes, Ended::Whole) => found.add(path, bytes),
+            (bytes, ReadEnd::Whole) => found.add(path, bytes),
             (bytes, ended) => unpacked(path, (bytes, ended), found, depth),
         },
     }
 }
 
 /// Reads what an archive holds, by the same choice as of a folder.
-fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
+fn opened(path: &str, tree: Tree, found: &mut OpenedCaptures, depth: Depth) {
     let place = Place {
         path,
         is_packed: true,
@@ -360,11 +366,16 @@ fn opened(path: &str, tree: Tree, found: &mut Found, depth: Depth) {
     read(&place, &tree, None, inner, found);
 }
 
-fn unpacked(path: String, (bytes, ended): (Bytes, Ended), found: &mut Found, depth: Depth) {
+fn unpacked(
+    path: String,
+    (bytes, ended): (Bytes, ReadEnd),
+    found: &mut OpenedCaptures,
+    depth: Depth,
+) {
     match ended {
-        Ended::Whole => {}
-        Ended::Cut(why) => found.note_cut(path.clone(), why),
-        Ended::Failed(error) => found.note(
+        ReadEnd::Whole => {}
+        ReadEnd::Cut(why) => found.note_cut(path.clone(), why),
+        ReadEnd::Failed(error) => found.note(
             path.clone(),
             format!("damaged after {} bytes: {error}", bytes.len()),
         ),

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::OFlags;
 
 use super::SQLITE;
-use super::held::{Account, Bytes, Ended};
+use super::memory_budget::{Bytes, MemoryBudget, ReadEnd};
 
 /// So many bytes tell whether anything in it can be read; the import looks at as many.
 const HEAD_BYTES: u64 = 8 << 10;
@@ -44,7 +44,7 @@ const UTF16_BIG: &[u8] = &[0xfe, 0xff];
 const UTF8: &[u8] = &[0xef, 0xbb, 0xbf];
 
 /// Reads what lies at a path, or comes out of it, and why not all of it.
-pub(super) fn read(path: &Path, account: &Account) -> Result<(Bytes, Option<String>)> {
+pub(super) fn read(path: &Path, account: &MemoryBudget) -> Result<(Bytes, Option<String>)> {
     let name = || path.display().to_string();
     let (bytes, ended) = match path.metadata() {
         // What a shell makes of <(…) has no name, and its writer is there from the begin.
@@ -55,9 +55,9 @@ pub(super) fn read(path: &Path, account: &Account) -> Result<(Bytes, Option<Stri
         _ => bounded(File::open(path).with_context(name)?, account),
     };
     match ended {
-        Ended::Failed(error) => Err(error).with_context(name),
-        Ended::Cut(why) => Ok((bytes, Some(why))),
-        Ended::Whole => Ok((bytes, None)),
+        ReadEnd::Failed(error) => Err(error).with_context(name),
+        ReadEnd::Cut(why) => Ok((bytes, Some(why))),
+        ReadEnd::Whole => Ok((bytes, None)),
     }
 }
 
@@ -114,7 +114,7 @@ fn written_pipe(path: &Path) -> Result<(Vec<u8>, File)> {
 
 /// What could be read, and why not more. Of what no reader knows only the begin is read: a device, or
 /// a packed file of a few bytes, may have no end.
-pub(super) fn bounded(mut reader: impl Read, account: &Account) -> (Bytes, Ended) {
+pub(super) fn bounded(mut reader: impl Read, account: &MemoryBudget) -> (Bytes, ReadEnd) {
     let mut head = Vec::new();
     let read = reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
     match read {
@@ -122,7 +122,7 @@ pub(super) fn bounded(mut reader: impl Read, account: &Account) -> (Bytes, Ended
         Ok(_) => account.read(head, std::io::empty()),
         Err(error) => {
             let (bytes, _) = account.read(head, std::io::empty());
-            (bytes, Ended::Failed(error))
+            (bytes, ReadEnd::Failed(error))
         }
     }
 }
@@ -146,7 +146,7 @@ fn is_profile(head: &[u8]) -> bool {
 }
 
 /// A text as UTF-8: what PowerShell's `>` writes has two bytes a character, and a mark in front.
-pub(super) fn as_utf8(bytes: Bytes, account: &Account) -> (Bytes, Ended) {
+pub(super) fn as_utf8(bytes: Bytes, account: &MemoryBudget) -> (Bytes, ReadEnd) {
     let unit: fn([u8; 2]) -> u16 = if bytes.starts_with(UTF16_LITTLE) {
         u16::from_le_bytes
     } else if bytes.starts_with(UTF16_BIG) {
@@ -157,7 +157,7 @@ pub(super) fn as_utf8(bytes: Bytes, account: &Account) -> (Bytes, Ended) {
         } else {
             0
         };
-        return (bytes.part(mark, bytes.len()), Ended::Whole);
+        return (bytes.part(mark, bytes.len()), ReadEnd::Whole);
     };
     let units = bytes
         .get(2..)
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn of_what_has_no_end_and_no_reader_little_is_read() {
-        let account = Account::default();
+        let account = MemoryBudget::default();
         let (bytes, ended) = bounded(std::io::repeat(0), &account);
-        assert!(bytes.len() as u64 == HEAD_BYTES && matches!(ended, Ended::Whole));
+        assert!(bytes.len() as u64 == HEAD_BYTES && matches!(ended, ReadEnd::Whole));
         let text = "a line\n".repeat(5000);
         assert_eq!(&*bounded(text.as_bytes(), &account).0, text.as_bytes());
     }
@@ -225,7 +225,7 @@ mod tests {
         // Half a character at the end: the file was cut.
         big.push(0);
         for bytes in [little, big, "\u{feff}Zeit: 5 µs 😀\r\n".into()] {
-            let account = Account::default();
+            let account = MemoryBudget::default();
             let (text, _) = as_utf8(account.hold(bytes).unwrap(), &account);
             assert_eq!(&*text, "Zeit: 5 µs 😀\r\n".as_bytes());
         }

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use flate2::read::DeflateDecoder;
 
-use super::held::{Account, Bytes, Ended, Span};
+use super::memory_budget::{Bytes, MemoryBudget, ReadEnd, Span};
 use super::open;
 
 /// Bytes by which an archive is known.
@@ -12,7 +12,7 @@ pub(super) const HEAD_BYTES: usize = 512;
 
 /// Whether a file that begins so is packed.
 pub(super) fn is_packed(head: &[u8]) -> bool {
-    Form::of(head).is_some()
+    Form::from_head(head).is_some()
 }
 
 /// How something is packed.
@@ -24,7 +24,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    pub(super) fn of(head: &[u8]) -> Option<Self> {
+    pub(super) fn from_head(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b]) {
             Some(Self::Gzip)
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
@@ -38,15 +38,15 @@ impl Form {
 }
 
 /// The bytes of a part of an archive that is not packed.
-pub(super) fn content(span: &Span, account: &Account) -> (Bytes, Ended) {
+pub(super) fn content(span: &Span, account: &MemoryBudget) -> (Bytes, ReadEnd) {
     match span {
-        Span::Held(bytes) => (bytes.clone(), Ended::Whole),
+        Span::Held(bytes) => (bytes.clone(), ReadEnd::Whole),
         Span::Filed(..) => open::bounded(span.reader(), account),
     }
 }
 
 /// What could be unpacked, and why not more.
-pub(super) fn limited(reader: impl Read, account: &Account) -> (Bytes, Ended) {
+pub(super) fn limited(reader: impl Read, account: &MemoryBudget) -> (Bytes, ReadEnd) {
     open::bounded(account.unpacking(reader), account)
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Packed {
 
 impl Packed {
     /// Its first bytes.
-    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
+    pub(super) fn head(&self, bytes_max: u64, account: &MemoryBudget) -> Vec<u8> {
         let mut head = Vec::new();
         // What is damaged is told when it is read.
         let _ = match self {
@@ -74,12 +74,12 @@ impl Packed {
     }
 
     /// Its bytes, and why not all of them.
-    pub(super) fn content(&self, account: &Account) -> (Bytes, Ended) {
+    pub(super) fn content(&self, account: &MemoryBudget) -> (Bytes, ReadEnd) {
         match self {
             Self::Plain(span, cut) => match (content(span, account), cut) {
-                ((bytes, Ended::Whole), Some(size)) => {
+                ((bytes, ReadEnd::Whole), Some(size)) => {
                     let cut = format!("the archive is cut, {size} bytes were there");
-                    (bytes, Ended::Failed(std::io::Error::other(cut)))
+                    (bytes, ReadEnd::Failed(std::io::Error::other(cut)))
                 }
                 (content, _) => content,
             },

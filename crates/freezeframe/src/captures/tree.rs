@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::held::Account;
+use super::memory_budget::MemoryBudget;
 use super::packed::Packed;
 
 /// Folders in folders.
@@ -100,7 +100,7 @@ impl Entry {
     }
 
     /// Its first bytes, for what is told by them.
-    pub(super) fn head(&self, bytes_max: u64, account: &Account) -> Vec<u8> {
+    pub(super) fn head(&self, bytes_max: u64, account: &MemoryBudget) -> Vec<u8> {
         use std::io::Read;
         let mut bytes = Vec::new();
         match self {

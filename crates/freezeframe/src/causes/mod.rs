@@ -43,7 +43,7 @@ fn read_known(directory: &Directory) -> Known {
     let loaded = load(directory);
     let read_from = loaded.read_from.clone();
     Known {
-        extended: told(loaded),
+        extended: with_notices(loaded),
         read_from,
     }
 }
@@ -121,7 +121,7 @@ fn load(directory: &Directory) -> Loaded {
     }
 }
 
-fn told(loaded: Loaded) -> Extended {
+fn with_notices(loaded: Loaded) -> Extended {
     for problem in &loaded.unreadable {
         output::note(&format!("{problem}; left out"));
     }
@@ -152,7 +152,7 @@ fn of_user(common: &CausesCommon) -> Result<Directory> {
 }
 
 fn list(common: &CausesCommon) -> Result<ExitCode> {
-    let extended = told(load(&of_user(common)?));
+    let extended = with_notices(load(&of_user(common)?));
     let causes = extended.catalogue.causes();
     if common.json {
         let list: Vec<_> = causes
@@ -179,7 +179,7 @@ fn list(common: &CausesCommon) -> Result<ExitCode> {
 }
 
 fn show(id: &str, common: &CausesCommon) -> Result<ExitCode> {
-    let extended = told(load(&of_user(common)?));
+    let extended = with_notices(load(&of_user(common)?));
     let Some(cause) = extended.catalogue.get(id) else {
         let like: Vec<&str> = extended
             .catalogue
@@ -224,7 +224,7 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
     let mut extended = Catalogue::extended(&files.texts);
     extended
         .problems
-        .sort_by(|left, right| place(left).cmp(&place(right)));
+        .sort_by(|left, right| position(left).cmp(&position(right)));
     let sound = extended.problems.is_empty() && files.unreadable.is_empty();
     if common.json {
         let all = json!({
@@ -265,6 +265,6 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
     })
 }
 
-fn place(problem: &CatalogueError) -> (&str, usize, usize) {
+fn position(problem: &CatalogueError) -> (&str, usize, usize) {
     (&problem.file, problem.line, problem.column)
 }

@@ -1,10 +1,10 @@
 //! What our account may do, what it lacks, and what that costs.
 
 use model::Absent;
-use recorder::{Checked, Target};
+use recorder::{SourceCheck, Target};
 use serde_json::{Value, json};
 use server::ServerVersion;
-use server::grants::{CONNECTIONS_MAX, Granted, Need, needs};
+use server::grants::{CONNECTIONS_MAX, Granted, RequiredGrant, needs};
 
 use super::{width, wrapped};
 use crate::grants::ask::ask;
@@ -19,11 +19,11 @@ pub(super) struct Account {
 }
 
 /// Asks the server; the error says why it does not tell.
-pub(super) fn of(target: &Target) -> Result<Account, Absent> {
+pub(super) fn read(target: &Target) -> Result<Account, Absent> {
     let asked = ask(target, |session| {
         let version = server::version(session)?;
         let name = session.rows("SELECT CURRENT_USER()", 1)?.0;
-        let name = name.first().map_or("", |row| row.at(0)).to_owned();
+        let name = name.first().map_or("", |row| row.column(0)).to_owned();
         Ok((version, name, Granted::ask(session)?))
     });
     let (version, name, granted) = asked?;
@@ -41,7 +41,7 @@ pub(super) fn of(target: &Target) -> Result<Account, Absent> {
 
 impl Account {
     /// Each need, and whether it is met: by a grant that is listed, or, as by a role, in that its source works.
-    fn met(&self, checked: &[Checked]) -> Vec<(Need, bool)> {
+    fn met(&self, checked: &[SourceCheck]) -> Vec<(RequiredGrant, bool)> {
         let works = |source: &str| {
             let mut all = checked.iter();
             all.any(|checked| checked.source == source && checked.taken)
@@ -53,7 +53,7 @@ impl Account {
     }
 
     /// The statement that grants it.
-    fn cure(&self, need: &Need) -> String {
+    fn cure(&self, need: &RequiredGrant) -> String {
         let (name, host) = self.name.rsplit_once('@').unwrap_or((&self.name, "%"));
         let quoted = |text: &str| format!("`{}`", text.replace('`', "``"));
         let account = format!("{}@{}", quoted(name), quoted(host));
@@ -83,7 +83,7 @@ impl Account {
         remarks
     }
 
-    pub(super) fn as_text(&self, checked: &[Checked]) -> String {
+    pub(super) fn as_text(&self, checked: &[SourceCheck]) -> String {
         let width = width();
         let mut text = format!("  the account {}\n", cli::output::plain(&self.name));
         for (need, is_met) in self.met(checked) {
@@ -104,7 +104,7 @@ impl Account {
         text
     }
 
-    pub(super) fn as_json(&self, checked: &[Checked]) -> Value {
+    pub(super) fn as_json(&self, checked: &[SourceCheck]) -> Value {
         let grants: Vec<Value> = self
             .met(checked)
             .into_iter()

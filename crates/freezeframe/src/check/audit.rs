@@ -1,13 +1,13 @@
 //! The second half of a check: what could stall this server before it does.
 
 use diagnosis::{Audit, Look, Severity, audit};
-use recorder::Looked;
+use recorder::ServerCheck;
 use serde_json::{Value, json};
 
 use super::{width, wrapped};
 
 /// Applies the rules to what was looked at.
-pub(super) fn of(looked: Looked) -> Audit {
+pub(super) fn audit_of(looked: ServerCheck) -> Audit {
     // A text that cannot be read is no evidence.
     let processlist = looked
         .processlist

@@ -1,6 +1,8 @@
+//! `freezeframe check`: what a recording of a server will have, what it will lack, and why.
+
 mod account;
 mod audit;
-mod reached;
+mod reachability;
 mod rights;
 mod stalls;
 
@@ -11,15 +13,15 @@ use anyhow::{Context, Result};
 use cli::output;
 use cli::output::wrapped;
 use kernel::access::{EvidenceAdvice, access, advise, process_access};
-use recorder::{Checked, Target, look_at};
+use recorder::{SourceCheck, Target, check_server};
 use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
-use crate::refused::Who;
+use crate::refused::RefusedLogin;
 use crate::{room, symbols, targets, targets_file};
 
-use self::reached::Unreached;
+use self::reachability::Unreached;
 
 /// Columns of a line where standard output is no terminal.
 const WIDTH_UNKNOWN: usize = 100;
@@ -31,8 +33,8 @@ const PATIENCE: Duration = Duration::from_millis(3500);
 const SERIOUS: u8 = 4;
 
 /// The servers that a recorder with this command line would record.
-fn meant(args: &Check, config: &Config) -> Result<Vec<Target>> {
-    match targets_file::meant(args.targets.as_deref(), &args.server, config)? {
+fn selected_targets(args: &Check, config: &Config) -> Result<Vec<Target>> {
+    match targets_file::select(args.targets.as_deref(), &args.server, config)? {
         None => targets::find_listening(&args.server, config),
         Some(targets) => targets
             .iter()
@@ -46,22 +48,26 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let recording = config.recorder(std::env::temp_dir())?;
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
-    let targets = meant(args, &config)?;
+    let targets = selected_targets(args, &config)?;
     let too_small = room::too_small(targets.len());
     for target in targets {
-        let (label, name, who) = (target.label.clone(), target.name(), Who::of(&target));
+        let (label, name, who) = (
+            target.label.clone(),
+            target.name(),
+            RefusedLogin::of(&target),
+        );
         let pid = target.process.as_ref().map(|process| process.pid);
-        let mut looked = look_at(target.clone(), &recording, PATIENCE, args.look)?;
+        let mut looked = check_server(target.clone(), &recording, PATIENCE, args.look)?;
         let evidence = evidence(pid);
         let checked = std::mem::take(&mut looked.checked);
         let took_ms = looked.took_ms;
-        let unreached = reached::unreached(&who, &checked);
+        let unreached = reachability::unreached(&who, &checked);
         let account = match unreached.is_none() {
-            true => account::of(&target).map(Some),
+            true => account::read(&target).map(Some),
             false => Ok(None),
         };
         failed.extend(unreached.as_ref().map(|unreached| unreached.line(&name)));
-        let audit = audit::of(looked);
+        let audit = audit::audit_of(looked);
         serious |= audit.is_serious();
         if args.json {
             let mut answer = as_json(&label, &checked, &evidence);
@@ -149,7 +155,7 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
     text
 }
 
-fn as_text(name: &str, checked: &[Checked], unreached: Option<&Unreached>) -> String {
+fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -> String {
     let width = width();
     let mut text = format!("server {name}\n");
     let without = unreached.map_or(&[][..], |unreached| &unreached.sources);
@@ -170,19 +176,19 @@ fn as_text(name: &str, checked: &[Checked], unreached: Option<&Unreached>) -> St
             let what = format!(
                 "{}: {} ({})",
                 absent.what,
-                absent.reason.words(),
+                absent.reason.to_text(),
                 absent.detail
             );
             text += &wrapped(&format!("  {:<14}   ", ""), &what, width);
         }
     }
     if let Some(unreached) = unreached {
-        text += &wrapped("  the server     ", &unreached.words(), width);
+        text += &wrapped("  the server     ", &unreached.to_text(), width);
     }
     text
 }
 
-fn as_json(label: &str, checked: &[Checked], evidence: &[EvidenceAdvice]) -> serde_json::Value {
+fn as_json(label: &str, checked: &[SourceCheck], evidence: &[EvidenceAdvice]) -> serde_json::Value {
     json!({
         "server": label,
         "sources": checked.iter().map(|checked| json!({

@@ -2,7 +2,7 @@
 
 use cli::output::wrapped;
 use detect::Room;
-use recorder::{Checked, RecorderConfig};
+use recorder::{RecorderConfig, SourceCheck};
 use serde_json::{Value, json};
 
 /// A rule in words.
@@ -130,7 +130,7 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
 
 impl Rule {
     /// The sources that it lacks.
-    fn lacks(&self, checked: &[Checked]) -> Vec<&'static str> {
+    fn lacks(&self, checked: &[SourceCheck]) -> Vec<&'static str> {
         self.needs
             .iter()
             .copied()
@@ -139,13 +139,13 @@ impl Rule {
     }
 }
 
-fn is_taken(checked: &[Checked], name: &str) -> bool {
+fn is_taken(checked: &[SourceCheck], name: &str) -> bool {
     checked
         .iter()
         .any(|source| source.source == name && source.taken)
 }
 
-pub(super) fn as_text(config: &RecorderConfig, checked: &[Checked], width: usize) -> String {
+pub(super) fn as_text(config: &RecorderConfig, checked: &[SourceCheck], width: usize) -> String {
     let mut text = "  what is called a stall\n".to_owned();
     for rule in rules(config) {
         let lacks = rule.lacks(checked);
@@ -173,7 +173,7 @@ pub(super) fn as_text(config: &RecorderConfig, checked: &[Checked], width: usize
     text
 }
 
-pub(super) fn as_json(config: &RecorderConfig, checked: &[Checked]) -> Value {
+pub(super) fn as_json(config: &RecorderConfig, checked: &[SourceCheck]) -> Value {
     rules(config)
         .iter()
         .map(|rule| {
@@ -195,7 +195,7 @@ mod tests {
     fn limits_are_told_and_what_would_be_missed() {
         let mut config = RecorderConfig::in_dir("/x");
         config.detect.probe_limit_ms = 250;
-        let source = |source, taken| Checked {
+        let source = |source, taken| SourceCheck {
             source,
             taken,
             signals: 1,

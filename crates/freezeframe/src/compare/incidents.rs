@@ -7,7 +7,7 @@ use cli::{output, recorded};
 use diagnosis::compare::{Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
 use model::{Incident, Window};
-use store::{READ_BYTES_MAX, Summary, read_frame_within};
+use store::{IncidentSummary, READ_BYTES_MAX, read_incident_within};
 
 use super::{Compared, answered_ms, wanted};
 use crate::args::Compare;
@@ -47,7 +47,7 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     let length = stall.to.saturating_sub(stall.from);
     let first_stretch = match args.stalls {
         true => (Stretch::Run, stall),
-        false => stretch(&first, of_first, cause, length, 0),
+        false => window_of(&first, of_first, cause, length, 0),
     };
     let other = second.stall_window();
     let length = match first_stretch.0 {
@@ -62,7 +62,7 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     };
     let second_stretch = match args.stalls {
         true => (Stretch::Run, second.stall_window()),
-        false => stretch(&second, of_second, cause, length, earliest),
+        false => window_of(&second, of_second, cause, length, earliest),
     };
     let dir = match (&args.dir, before.parent()) {
         (Some(dir), _) => dir.clone(),
@@ -94,7 +94,7 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
 
 pub(super) fn read(path: &Path) -> Result<Incident> {
     memory::now_reading(path);
-    let loaded = read_frame_within(path, BYTES_MAX)?;
+    let loaded = read_incident_within(path, BYTES_MAX)?;
     for damage in loaded.damage {
         output::note(&format!("{}: {}", path.display(), damage.line()));
     }
@@ -102,7 +102,7 @@ pub(super) fn read(path: &Path) -> Result<Incident> {
 }
 
 /// The stall of an incident when it is of the kind in question, else a calm stretch of it.
-fn stretch(
+fn window_of(
     incident: &Incident,
     verdict: &Verdict,
     cause: Option<&Cause>,
@@ -138,7 +138,7 @@ fn count(
     let history = recorded::history(dir, label).ok()?;
     let change = first.clock.wall_ms(first.stall_window().to);
     let end = second.clock.wall_ms(second.window.to);
-    let whole = match store::recorded(&history, i64::MIN / 2, i64::MAX / 2) {
+    let whole = match store::history_coverage(&history, i64::MIN / 2, i64::MAX / 2) {
         Ok(whole) => whole,
         Err(error) => {
             output::note(&format!("stalls an hour are not known: {error}"));
@@ -166,7 +166,7 @@ fn count(
     }
     let (mut stalls_before, mut stalls_after) = (0, 0);
     for (path, summary) in found.iter().skip(left_out) {
-        let Ok(loaded) = read_frame_within(path, COUNTED_BYTES_MAX) else {
+        let Ok(loaded) = read_incident_within(path, COUNTED_BYTES_MAX) else {
             continue;
         };
         if finds(&diagnose(&loaded.incident, causes::catalogue()), &cause.id) {
@@ -189,7 +189,7 @@ fn count(
 }
 
 /// The incidents of a directory that are of the same server.
-fn of_server(dir: &Path, like: &Incident) -> Vec<(PathBuf, Summary)> {
+fn of_server(dir: &Path, like: &Incident) -> Vec<(PathBuf, IncidentSummary)> {
     recorded::summaries(dir)
         .into_iter()
         .filter(|(_, summary)| {

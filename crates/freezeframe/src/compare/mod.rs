@@ -13,7 +13,7 @@ use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
 use model::{Incident, Window};
 use report::HtmlOptions;
-use store::{HistoryStretch, write_private};
+use store::{HistoryWindow, write_private};
 
 use crate::args::Compare;
 use crate::causes;
@@ -91,7 +91,7 @@ const APART_MS: u64 = 30_000;
 
 /// How much of a stretch the server answered in, milliseconds: a server that is switched off has no
 /// stalls. Without a login, what was recorded at all.
-fn answered_ms(stretch: &HistoryStretch) -> u64 {
+fn answered_ms(stretch: &HistoryWindow) -> u64 {
     let timeline = &stretch.incident.timeline;
     let Some(series) = timeline.get("status.Questions") else {
         return stretch.recorded_ms;

@@ -8,12 +8,12 @@ use diagnosis::compare::{Stretch, Subject, cause_in_question};
 use diagnosis::{Cause, diagnose};
 use jiff::Zoned;
 use model::TextKind;
-use store::HistoryStretch;
+use store::HistoryWindow;
 
 use super::{Compared, answered_ms, fix, wanted};
 use crate::args::Compare;
 use crate::causes;
-use crate::queries::options::moment;
+use crate::queries::options::parse_time;
 
 /// What is looked at before a change when nobody says.
 const BEFORE_MS: i64 = 2 * 3_600_000;
@@ -39,7 +39,7 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
     // What the command line alone does not make sense of is told before anything is read.
     let times = times(args, applied.as_ref(), &Zoned::now()).map_err(usage)?;
     let path = recorded::history(dir, args.server.as_deref())?;
-    let read = |(from, to): (i64, i64), side: &str| -> Result<HistoryStretch> {
+    let read = |(from, to): (i64, i64), side: &str| -> Result<HistoryWindow> {
         let Some(stretch) = store::read_history(&path, from, to, &[TextKind::Processlist])? else {
             bail!(
                 "{}: nothing was recorded {side}, from {} to {}",
@@ -70,7 +70,7 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
         Some(cause) => cause,
         None => cause_of(dir, times, &before, &after),
     };
-    let subject = |stretch: &HistoryStretch| -> (model::Window, u64) {
+    let subject = |stretch: &HistoryWindow| -> (model::Window, u64) {
         (stretch.window, answered_ms(stretch))
     };
     let ((first, first_ms), (second, second_ms)) = (subject(&before), subject(&after));
@@ -102,8 +102,8 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
 fn cause_of(
     dir: &Path,
     times: Times,
-    before: &HistoryStretch,
-    after: &HistoryStretch,
+    before: &HistoryWindow,
+    after: &HistoryWindow,
 ) -> Option<&'static Cause> {
     let catalogue = causes::catalogue();
     let mut found = recorded::summaries(dir);
@@ -117,7 +117,7 @@ fn cause_of(
                 && (from..=to).contains(&onset)
         });
         let of_files = inside.take(DIAGNOSED_MAX).find_map(|(path, _)| {
-            let incident = store::read_frame_within(path, store::READ_BYTES_MAX / 4)
+            let incident = store::read_incident_within(path, store::READ_BYTES_MAX / 4)
                 .ok()?
                 .incident;
             cause_in_question(&[&diagnose(&incident, catalogue)], catalogue)
@@ -147,7 +147,7 @@ fn times(args: &Compare, fix: Option<&fix::Applied>, now: &Zoned) -> Result<Time
         .transpose();
     let after = after.context("--after")?;
     let at = match &args.at {
-        Some(text) => Some(moment(text, now).context("--at")? / 1000),
+        Some(text) => Some(parse_time(text, now).context("--at")? / 1000),
         None => fix.map(|fix| fix.at_ms),
     };
     let after = match (after, at) {
@@ -199,10 +199,10 @@ enum Side {
 /// `2h`, or `FROM..TO`.
 fn side(text: &str, now: &Zoned) -> Result<Side> {
     if let Some((from, to)) = text.split_once("..") {
-        let from = moment(from, now)? / 1000;
+        let from = parse_time(from, now)? / 1000;
         let to = match to.trim() {
             "" => now.timestamp().as_millisecond(),
-            to => moment(to, now)? / 1000,
+            to => parse_time(to, now)? / 1000,
         };
         return Ok(Side::Range(from, to));
     }
@@ -228,7 +228,7 @@ mod tests {
         compare: Compare,
     }
 
-    fn asked(line: &[&str], fix: Option<i64>) -> Result<Times> {
+    fn parse_times(line: &[&str], fix: Option<i64>) -> Result<Times> {
         let fix = fix.map(|at_ms| fix::Applied {
             at_ms,
             until_ms: None,
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn stretches_are_where_they_are_asked_for() {
-        let times = asked(&["--before", "2h", "--after", "10m"], None).unwrap();
+        let times = parse_times(&["--before", "2h", "--after", "10m"], None).unwrap();
         assert_eq!(
             times.after,
             (ms("2026-11-20T14:50:00Z"), ms("2026-11-20T15:00:00Z"))
@@ -256,14 +256,14 @@ mod tests {
             (ms("2026-11-20T12:50:00Z"), ms("2026-11-20T14:50:00Z"))
         );
         let at = "2026-11-20T14:00:00Z";
-        let times = asked(&["--at", at, "--before", "1h", "--after", "30m"], None).unwrap();
+        let times = parse_times(&["--at", at, "--before", "1h", "--after", "30m"], None).unwrap();
         assert_eq!(times.before, (ms("2026-11-20T13:00:00Z"), ms(at)));
         assert_eq!(times.after, (ms(at), ms("2026-11-20T14:30:00Z")));
-        let times = asked(&["--since-fix"], Some(ms(at))).unwrap();
+        let times = parse_times(&["--since-fix"], Some(ms(at))).unwrap();
         assert_eq!(times.before, (ms("2026-11-20T12:00:00Z"), ms(at)));
         assert_eq!(times.after, (ms(at), ms("2026-11-20T15:00:00Z")));
         let range = "2026-11-20T13:00:00Z..2026-11-20T13:30:00Z";
-        let times = asked(&["--before", range, "--after", "5m"], None).unwrap();
+        let times = parse_times(&["--before", range, "--after", "5m"], None).unwrap();
         assert_eq!(
             times.before,
             (ms("2026-11-20T13:00:00Z"), ms("2026-11-20T13:30:00Z"))
@@ -280,7 +280,7 @@ mod tests {
             &["--before", "5m..1m", "--after", "10m"],
             &["--before", "30d", "--after", "10m"],
         ] {
-            assert!(asked(line, None).is_err(), "{line:?}");
+            assert!(parse_times(line, None).is_err(), "{line:?}");
         }
     }
 }

@@ -3,11 +3,11 @@
 //! One request and one answer a connection, each a line of JSON. The socket is named after the
 //! process, since several recorders may share a directory.
 
-mod ask;
-mod serve;
+mod socket_client;
+mod socket_server;
 
-pub(crate) use ask::{Asking, ask, is_there, now};
-pub(crate) use serve::{AllRecorded, Recorded, serve};
+pub(crate) use socket_client::{PendingCapture, ask, is_there, now};
+pub(crate) use socket_server::{ControlledRecorder, ControlledRecorders, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -10,11 +10,11 @@ use model::{
     Absent, Incident, Millis, Reason, StackEvidence, Stall, TextKind, TimedAbsent, Trigger, Window,
 };
 use recorder::{RecorderConfig, Replayed, replay};
-use store::HistoryStretch;
+use store::HistoryWindow;
 
 use crate::args::ExplainAt;
 use crate::config::Config;
-use crate::queries::options::moment;
+use crate::queries::options::parse_time;
 
 /// A longer time is not made one incident of, milliseconds: of more, too few readings are kept.
 const LENGTH_MAX_MS: i64 = 30 * 60_000;
@@ -22,15 +22,15 @@ const LENGTH_MAX_MS: i64 = 30 * 60_000;
 const DAY_MS: i64 = 24 * 3_600_000;
 
 /// An incident that was made of the history, and its file where it is kept.
-pub(super) struct Made {
+pub(super) struct HistoryIncident {
     pub(super) incident: Incident,
     pub(super) kept: Option<PathBuf>,
 }
 
 /// Makes it.
-pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<Made> {
+pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<HistoryIncident> {
     let now = Zoned::now();
-    let from = begin(at, &now).map_err(usage)?;
+    let from = start(at, &now).map_err(usage)?;
     let length = i64::try_from(args.for_time.as_millis()).unwrap_or(i64::MAX);
     if !(1..=LENGTH_MAX_MS).contains(&length) {
         return Err(usage(anyhow::anyhow!(
@@ -45,18 +45,18 @@ pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<Made> {
     let stretch = read(&path, asked, &recording)?;
     let mut incident = incident_of(stretch, asked, &recording);
     incident.queries = recorder::counted_around(&incident);
-    tell_captured(&dir, &incident, asked);
+    notice_captured(&dir, &incident, asked);
     let kept = match args.keep {
-        true => Some(store::write_frame(&incident, &dir)?),
+        true => Some(store::write_incident(&incident, &dir)?),
         false => None,
     };
-    Ok(Made { incident, kept })
+    Ok(HistoryIncident { incident, kept })
 }
 
 /// The moment that is meant, milliseconds since 1970: a time of day that is still to come today was
 /// yesterday.
-fn begin(at: &str, now: &Zoned) -> Result<i64> {
-    let ms = moment(at, now).context("--at")? / 1000;
+fn start(at: &str, now: &Zoned) -> Result<i64> {
+    let ms = parse_time(at, now).context("--at")? / 1000;
     let now_ms = now.timestamp().as_millisecond();
     if ms <= now_ms {
         return Ok(ms);
@@ -68,7 +68,7 @@ fn begin(at: &str, now: &Zoned) -> Result<i64> {
 }
 
 /// What the history holds of a time, with what is needed before and after it.
-fn read(path: &Path, (from, to): (i64, i64), config: &RecorderConfig) -> Result<HistoryStretch> {
+fn read(path: &Path, (from, to): (i64, i64), config: &RecorderConfig) -> Result<HistoryWindow> {
     let lead = config.before_ms.max(config.detect.baseline_ms);
     let stretch = store::read_history(
         path,
@@ -76,9 +76,9 @@ fn read(path: &Path, (from, to): (i64, i64), config: &RecorderConfig) -> Result<
         to.saturating_add_unsigned(config.after_ms),
         &TextKind::ALL,
     )?;
-    let recorded = store::recorded(path, from, to)?;
+    let recorded = store::history_coverage(path, from, to)?;
     let Some(stretch) = stretch.filter(|_| recorded.ms > 0) else {
-        let all = store::recorded(path, i64::MIN / 2, i64::MAX / 2)?;
+        let all = store::history_coverage(path, i64::MIN / 2, i64::MAX / 2)?;
         match all.first_wall_ms.zip(all.last_wall_ms) {
             Some((first, last)) => bail!(
                 "{}: nothing was recorded from {} to {}; it holds some of the time from {} to {}",
@@ -103,7 +103,7 @@ fn read(path: &Path, (from, to): (i64, i64), config: &RecorderConfig) -> Result<
 
 /// The stall of that time: the longest that the detector sees in what was recorded, else all of it.
 fn incident_of(
-    stretch: HistoryStretch,
+    stretch: HistoryWindow,
     (from, to): (i64, i64),
     config: &RecorderConfig,
 ) -> Incident {
@@ -134,7 +134,7 @@ fn incident_of(
             trigger: asked.from,
             end: Some(asked.to),
             triggers: vec![Trigger {
-                rule: Stall::ASKED.to_owned(),
+                rule: Stall::REQUESTED.to_owned(),
                 says: "somebody asked for this time; no stall was noticed in it".to_owned(),
             }],
             earlier: Vec::new(),
@@ -213,7 +213,7 @@ fn cut(incident: &mut Incident, window: Window) {
 }
 
 /// A captured incident of the same time knows more.
-fn tell_captured(dir: &Path, incident: &Incident, (from, to): (i64, i64)) {
+fn notice_captured(dir: &Path, incident: &Incident, (from, to): (i64, i64)) {
     for (path, summary) in recorded::summaries(dir) {
         let stall = &summary.stall;
         let onset = summary.clock.wall_ms(stall.onset);
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_time_of_day_is_the_last_one() {
         let now: Zoned = "2026-11-20T01:00:00[UTC]".parse().unwrap();
-        let of = |text: &str| begin(text, &now);
+        let of = |text: &str| start(text, &now);
         let ms = |text: &str| {
             let moment: jiff::Timestamp = text.parse().unwrap();
             moment.as_millisecond()

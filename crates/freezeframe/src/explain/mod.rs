@@ -13,10 +13,10 @@ use cli::output;
 use diagnosis::{Level, SourceRead, Verdict, diagnose_closely};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
-use store::{Loaded, write_private};
+use store::{LoadedIncident, write_private};
 
 use crate::args::Explain;
-use crate::captures::{self, Found, Given};
+use crate::captures::{self, OpenedCaptures, OpenedInput};
 use crate::config::Config;
 use crate::{causes, shell};
 
@@ -35,15 +35,15 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     if let (Some(page), [first, second]) = (&args.html, &args.paths[..])
         && [first, second]
             .into_iter()
-            .all(|path| captures::is_frame(path))
+            .all(|path| captures::is_incident_file(path))
     {
         return pair::page([first, second], page, args.exit_code);
     }
     let (incident, verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),
-        None => match captures::given(&args.paths)? {
-            Given::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
-            Given::Captures(found) => imported(&found, &args.paths)?,
+        None => match captures::open_input(&args.paths)? {
+            OpenedInput::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
+            OpenedInput::Captures(found) => imported(&found, &args.paths)?,
         },
     };
     match &args.html {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
             put(path, &page)?;
         }
         None if args.json => output::print_json_text(&report::json(&incident, &verdict))?,
-        None => output::print_page(&told(&incident, &verdict, args))?,
+        None => output::print_page(&text_of(&incident, &verdict, args))?,
     }
     Ok(code(args.exit_code, [&verdict]))
 }
@@ -79,7 +79,7 @@ fn code<'v>(is_asked: bool, verdicts: impl IntoIterator<Item = &'v Verdict>) -> 
 }
 
 /// The lines that are enough at night, or with everything behind them.
-fn told(incident: &Incident, verdict: &Verdict, args: &Explain) -> String {
+fn text_of(incident: &Incident, verdict: &Verdict, args: &Explain) -> String {
     let options = output::text_options();
     if args.full {
         let brief = report::brief_text(incident, verdict, &[], &options);
@@ -124,9 +124,9 @@ fn more(file: Option<&Path>, verdict: &Verdict) -> Vec<(String, String)> {
 /// Prints what incidents say that were just written.
 pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
     for path in paths {
-        let (incident, verdict) = match captures::given(std::slice::from_ref(path))? {
-            Given::Incident(loaded, _) => recorded(*loaded, Some(path.clone())),
-            Given::Captures(_) => bail!("{}: it is no incident", path.display()),
+        let (incident, verdict) = match captures::open_input(std::slice::from_ref(path))? {
+            OpenedInput::Incident(loaded, _) => recorded(*loaded, Some(path.clone())),
+            OpenedInput::Captures(_) => bail!("{}: it is no incident", path.display()),
         };
         if json {
             output::print_json_text(&report::json(&incident, &verdict))?;
@@ -146,7 +146,7 @@ fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
     if page == Path::new("-") {
         return Ok(());
     }
-    if captures::is_frame(page) {
+    if captures::is_incident_file(page) {
         bail!(
             "{}: a page is not written over an incident; give another name to --html",
             page.display()
@@ -175,7 +175,7 @@ fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
 
 /// An incident of ours, with the verdict on it. Where no file is named it has the name that the
 /// recorder gave it: what is told is the same then, wherever the file lies.
-pub(crate) fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verdict) {
+pub(crate) fn recorded(loaded: LoadedIncident, file: Option<PathBuf>) -> (Incident, Verdict) {
     let id = &loaded.incident.id;
     let file = file.unwrap_or_else(|| PathBuf::from(format!("{id}.frame")));
     for damage in &loaded.damage {
@@ -185,7 +185,7 @@ pub(crate) fn recorded(loaded: Loaded, file: Option<PathBuf>) -> (Incident, Verd
 }
 
 /// The same without a word on standard error.
-pub(crate) fn judged(loaded: Loaded, file: &Path) -> (Incident, Verdict) {
+pub(crate) fn judged(loaded: LoadedIncident, file: &Path) -> (Incident, Verdict) {
     let incident = loaded.incident;
     let mut verdict = verdict(&incident, file);
     for damage in loaded.damage {
@@ -208,7 +208,7 @@ pub(crate) fn judged(loaded: Loaded, file: &Path) -> (Incident, Verdict) {
 }
 
 /// A time of the history, with the verdict on it. Commands that want a file are told where there is one.
-fn of_history(made: history::Made) -> (Incident, Verdict) {
+fn of_history(made: history::HistoryIncident) -> (Incident, Verdict) {
     let verdict = match &made.kept {
         Some(path) => {
             output::note(&format!("kept as {}", path.display()));
@@ -220,7 +220,7 @@ fn of_history(made: history::Made) -> (Incident, Verdict) {
 }
 
 /// What others captured, with the verdict on it.
-pub(crate) fn imported(found: &Found, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+pub(crate) fn imported(found: &OpenedCaptures, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
     let (incident, sources) = captures::incident_of(found, paths)?;
     let mut verdict = diagnose_closely(&incident, causes::catalogue());
     verdict.sources = sources;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use diagnosis::compare::{cause_in_question, settings};
-use store::{READ_BYTES_MAX, read_frame_within};
+use store::{READ_BYTES_MAX, read_incident_within};
 
 use crate::{causes, memory};
 
@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 pub(super) fn page(files: [&PathBuf; 2], page: &Path, exit_code: bool) -> Result<ExitCode> {
     let read = |path: &PathBuf| {
         memory::now_reading(path);
-        let loaded = read_frame_within(path, BYTES_MAX)?;
+        let loaded = read_incident_within(path, BYTES_MAX)?;
         anyhow::Ok(super::recorded(loaded, Some(path.clone())))
     };
     let ((first, of_first), (second, of_second)) = (read(files[0])?, read(files[1])?);

@@ -1,8 +1,8 @@
 //! `freezeframe export`: an incident for other tools and other people.
 
 mod profile_text;
+mod summary;
 mod target;
-mod told;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::args::{Export, WhenArg};
 use crate::config::Config;
 use crate::{captures, causes};
 
-use target::{Directory, File, Place};
-use told::{Redaction, Told, Wrote};
+use summary::{Redaction, Summary, WrittenFile};
+use target::{Directory, File, SearchedPart};
 
 /// Where the lines of logs stand in an incident's file, beside other texts.
 const LOG_CELL: &str = "table text,";
@@ -77,12 +77,16 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     let (folded, pprof, frame) = (file(&args.folded)?, file(&args.pprof)?, file(&args.output)?);
     let speedscope = file(&args.speedscope)?;
     let incident = incident(args)?;
-    let mut told = Told::default();
+    let mut told = Summary::default();
     let (incident, names) = match args.redact {
         false => (incident, None),
         true => {
             causes::use_directory(None, &Config::load(None)?);
-            let check = Check::of(&incident, &raw_logs(&args.paths), store::FRAME_SCHEMA);
+            let check = Check::of(
+                &incident,
+                &raw_logs(&args.paths),
+                store::INCIDENT_FILE_SCHEMA,
+            );
             let (redacted, redaction) = redacted(&incident, &check, args.salt_file.as_deref())?;
             told.redaction = Some(redaction);
             let names = redacted.names;
@@ -110,7 +114,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
                 "the name of a file for pt-stalk's directory",
             )?;
         }
-        told.wrote.push(Wrote::new(
+        told.wrote.push(WrittenFile::new(
             directory.path(),
             "pt-stalk directory",
             Some(made.files.len()),
@@ -132,7 +136,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             &file.path().display().to_string(),
         )?;
         told.wrote
-            .push(Wrote::new(file.path(), "folded stacks", None));
+            .push(WrittenFile::new(file.path(), "folded stacks", None));
         work.push(Box::new(move || file.write(text.as_bytes())));
     }
     if let Some(file) = pprof {
@@ -151,7 +155,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             search(names, text, &file.path().display().to_string())?;
         }
         told.wrote
-            .push(Wrote::new(file.path(), "pprof profile", None));
+            .push(WrittenFile::new(file.path(), "pprof profile", None));
         work.push(Box::new(move || file.write(&packed)));
     }
     if let Some(file) = speedscope {
@@ -161,11 +165,12 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             search(names, text.as_bytes(), &file.path().display().to_string())?;
         }
         told.wrote
-            .push(Wrote::new(file.path(), "speedscope profile", None));
+            .push(WrittenFile::new(file.path(), "speedscope profile", None));
         work.push(Box::new(move || file.write(text.as_bytes())));
     }
     if let Some(file) = frame {
-        told.wrote.push(Wrote::new(file.path(), "incident", None));
+        told.wrote
+            .push(WrittenFile::new(file.path(), "incident", None));
         let incident = &incident;
         // The last: it is searched as it lies on the disk.
         let bytes = write_searched(&file, incident, names)?;
@@ -190,13 +195,13 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
 /// still stand in it. `room`: a directory of our own to write it to.
 pub(crate) fn shared_file(path: &Path, salt: &[u8], room: &Path) -> Result<Vec<u8>> {
     crate::memory::now_reading(path);
-    let incident = store::read_frame(path)?.incident;
+    let incident = store::read_incident(path)?.incident;
     let check = Check::of(
         &incident,
         &raw_logs(&[path.to_owned()]),
-        store::FRAME_SCHEMA,
+        store::INCIDENT_FILE_SCHEMA,
     );
-    let redacted = redact::redact(&incident, salt, store::FRAME_SCHEMA)
+    let redacted = redact::redact(&incident, salt, store::INCIDENT_FILE_SCHEMA)
         .context("the incident cannot be redacted")?;
     let searched = Searched {
         names: redacted.names,
@@ -219,12 +224,12 @@ fn write_searched(file: &File, incident: &Incident, names: Option<&Searched>) ->
     file.write_incident(incident, |path, place, bytes| {
         let said = |place: &str| format!("{}, {place}", path.display());
         match place {
-            Place::Cell(cell) => {
+            SearchedPart::Cell(cell) => {
                 let is_log = cell.starts_with(LOG_CELL) && !is_json(bytes);
                 let part = if is_log { Part::Log } else { Part::Other };
                 search_text(names, bytes, part, &said(cell))
             }
-            Place::File => {
+            SearchedPart::File => {
                 let leak = names.and_then(|searched| searched.names.find_in_file(bytes));
                 refused(leak, &said("the file's bytes"))
             }
@@ -235,9 +240,9 @@ fn write_searched(file: &File, incident: &Incident, names: Option<&Searched>) ->
 /// The incident that is exported.
 fn incident(args: &Export) -> Result<Incident> {
     match args.paths.as_slice() {
-        [file] if captures::is_frame(file) => {
+        [file] if captures::is_incident_file(file) => {
             crate::memory::now_reading(file);
-            let loaded = store::read_frame(file)?;
+            let loaded = store::read_incident(file)?;
             for damage in &loaded.damage {
                 output::note(&format!("{}: {}", file.display(), damage.line()));
             }
@@ -250,7 +255,7 @@ fn incident(args: &Export) -> Result<Incident> {
 /// Texts of logs as the incident's file holds them: what is read from it has lost its values already.
 fn raw_logs(paths: &[PathBuf]) -> Vec<String> {
     let mut logs = Vec::new();
-    for path in paths.iter().filter(|path| captures::is_frame(path)) {
+    for path in paths.iter().filter(|path| captures::is_incident_file(path)) {
         // A file that cannot be read has been told already.
         let _ = store::each_cell(path, &mut |cell| {
             if cell.table == "text" && cell.column == "body" && !is_json(cell.bytes) {
@@ -279,7 +284,7 @@ fn redacted(
     salt_file: Option<&Path>,
 ) -> Result<(Redacted, Redaction)> {
     let salt = salt(salt_file)?;
-    let redacted = redact::redact(incident, &salt, store::FRAME_SCHEMA)
+    let redacted = redact::redact(incident, &salt, store::INCIDENT_FILE_SCHEMA)
         .context("the incident cannot be redacted")?;
     let first = |verdict: &Verdict| {
         verdict
@@ -378,7 +383,7 @@ fn profile(incident: &Incident, when: WhenArg) -> Result<model::Profile> {
     match absent {
         Some(absent) => bail!(
             "the incident has no samples of the processors: {} ({})",
-            absent.reason.words(),
+            absent.reason.to_text(),
             absent.detail
         ),
         None if incident.stacks.profiles.is_empty() => {

@@ -10,7 +10,7 @@ use export::stalk;
 use model::Incident;
 
 /// What of an incident's file is searched.
-pub(super) enum Place<'a> {
+pub(super) enum SearchedPart<'a> {
     /// A cell of a table: a text. Which one.
     Cell(&'a str),
     /// The file as it lies there.
@@ -68,7 +68,7 @@ impl File {
     pub(super) fn write_incident(
         &self,
         incident: &Incident,
-        search: impl Fn(&Path, Place<'_>, &[u8]) -> Result<()>,
+        search: impl Fn(&Path, SearchedPart<'_>, &[u8]) -> Result<()>,
     ) -> Result<u64> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let unchecked = self.path.with_file_name(format!(".{name}.unchecked"));
@@ -86,21 +86,21 @@ impl File {
         &self,
         unchecked: &Path,
         incident: &Incident,
-        search: &impl Fn(&Path, Place<'_>, &[u8]) -> Result<()>,
+        search: &impl Fn(&Path, SearchedPart<'_>, &[u8]) -> Result<()>,
     ) -> Result<u64> {
-        store::write_frame_file(incident, unchecked)?;
+        store::write_incident_file(incident, unchecked)?;
         let mut found = Ok(());
         store::each_cell(unchecked, &mut |cell| {
             let place = format!(
                 "table {}, row {}, column {}",
                 cell.table, cell.row, cell.column
             );
-            found = search(&self.path, Place::Cell(&place), cell.bytes);
+            found = search(&self.path, SearchedPart::Cell(&place), cell.bytes);
             found.is_ok()
         })?;
         found?;
         let bytes = std::fs::read(unchecked).with_context(|| unchecked.display().to_string())?;
-        search(&self.path, Place::File, &bytes)?;
+        search(&self.path, SearchedPart::File, &bytes)?;
         self.check()?;
         std::fs::rename(unchecked, &self.path).with_context(|| self.path.display().to_string())?;
         Ok(bytes.len() as u64)

@@ -3,11 +3,16 @@
 use remedy::fix::{Entry, FixJournal, Plan, Step, StepState, System, UndoneEntry, When};
 use serde_json::{Value, json};
 
-use super::found;
+use super::clients;
+use super::selection::SelectedCause;
 use super::text::undone_words;
-use super::what::What;
 
-pub(super) fn plan(what: &What, system: &System, plan: &Plan, done: Option<&Entry>) -> Value {
+pub(super) fn plan(
+    what: &SelectedCause,
+    system: &System,
+    plan: &Plan,
+    done: Option<&Entry>,
+) -> Value {
     let remedy = what.remedy();
     json!({
         "cause": what.cause.id,
@@ -30,7 +35,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, done: Option<&Entr
             "no_login": server.no_login,
         })),
         "steps": (1..).zip(&plan.steps).map(|(number, step)| self::step(number, step)).collect::<Vec<_>>(),
-        "found": what.incident.as_ref().map_or_else(Vec::new, |incident| found::clients(incident, what.cause)),
+        "found": what.incident.as_ref().map_or_else(Vec::new, |incident| clients::clients(incident, what.cause)),
         "remedy": remedy,
         "applied": done,
     })

@@ -1,12 +1,12 @@
 //! `freezeframe fix`: what helps against a cause on this system, made and put back.
 
-mod back;
-mod found;
+mod clients;
 mod json;
+mod revert;
+mod selection;
 mod suspects;
 mod text;
 mod waiting;
-mod what;
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use cli::output;
 use remedy::fix::{
-    Access, Applied, Change, DoneStep, Entry, FixJournal, LOOK_PATIENCE, Order, Plan, Root, Step,
-    System, When, apply, plan, remember_journal, settle, unsettled,
+    Access, Applied, ApplyRequest, Change, DoneStep, Entry, FixJournal, OBSERVE_TIMEOUT, Plan,
+    Root, Step, System, When, apply, plan, remember_journal, settle, unsettled,
 };
-use remedy::{ProcessId, ServerWay};
+use remedy::{ProcessId, ServerLogin};
 use server::Login;
 
+use self::selection::SelectedCause;
 use self::waiting::Waiting;
-use self::what::What;
 use crate::args::Fix;
 use crate::config::Config;
 use crate::{causes, journals, memory, targets};
 
-pub(crate) use self::back::{entry_line, revert_unsettled};
+pub(crate) use self::revert::{entry_line, revert_unsettled};
 
 /// The incident names no cause.
 const NOT_NAMED: u8 = 3;
@@ -56,13 +56,13 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     };
     let journal_dir = dir(args.fix_dir.as_deref(), &root, &config);
     if args.list {
-        return back::list(args, &journal_dir);
+        return revert::list(args, &journal_dir);
     }
     if let Some(id) = &args.undo {
-        return back::undo_some(args, &journal_dir, id.as_deref());
+        return revert::undo_some(args, &journal_dir, id.as_deref());
     }
     causes::use_directory(args.causes.as_deref(), &config);
-    let Some(what) = memory::limited(|| what::find(args, &config))? else {
+    let Some(what) = memory::limited(|| selection::find(args, &config))? else {
         return Ok(ExitCode::from(NOT_NAMED));
     };
     if args.apply {
@@ -71,10 +71,10 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         // What an earlier process left half done is put back before anything is looked at.
         if let Some(journal) = FixJournal::existing(&journal_dir)? {
             let locked = journal.lock(Some(LOCK_PATIENCE))?;
-            let login = |entry: &Entry| back::access(args, entry);
-            let _told = Waiting::on("putting back what was interrupted", None);
+            let login = |entry: &Entry| revert::access(args, entry);
+            let _told = Waiting::announce("putting back what was interrupted", None);
             for left in settle(&locked, &login)? {
-                output::note(&back::settled_line(&left));
+                output::note(&revert::settled_line(&left));
             }
         }
     } else {
@@ -86,9 +86,9 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         None => (None, None),
     };
     let mut access = access;
-    let waiting = Waiting::on("asking the server for its settings", Some(LOOK_PATIENCE));
+    let waiting = Waiting::announce("asking the server for its settings", Some(OBSERVE_TIMEOUT));
     let mut system = System::observe(&root, process, access.as_deref_mut());
-    system.suspects = suspects::look(&what, &system, access.as_deref_mut());
+    system.suspects = suspects::find_live(&what, &system, access.as_deref_mut());
     drop(waiting);
     if let Some(why) = system
         .server
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
             change: (*change).clone(),
         })
         .collect();
-    let order = Order {
+    let order = ApplyRequest {
         cause: what.cause.id.clone(),
         incident: what.incident_path.clone(),
         root,
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         remember(&journal_dir, &config);
     }
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
-    let _told = Waiting::on("making the changes", None);
+    let _told = Waiting::announce("making the changes", None);
     let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
     if args.json {
         let shown = json::plan(&what, &system, &plan, Some(&done.entry));
@@ -233,7 +233,7 @@ fn note_unsettled(journal_dir: &Path) {
 type Found = (Option<kernel::servers::ServerProcess>, Option<Access>);
 
 /// The server that is meant. None is no error: settings of the host need none.
-fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Option<Found>> {
+fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Result<Option<Found>> {
     if !root.is_real() && args.server.socket.is_none() && args.server.port.is_none() {
         // What runs outside of that tree is none of its business.
         let found = kernel::servers::discover(&root.proc()).unwrap_or_default();
@@ -280,7 +280,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &What) -> Result<Optio
         bail!("the server runs on {host}: run `freezeframe fix` there");
     }
     let access = target.first_address().map(|address| {
-        let way = ServerWay {
+        let way = ServerLogin {
             address: (&address).into(),
             process: target.process.as_ref().map(|process| ProcessId {
                 pid: process.pid,

@@ -5,13 +5,17 @@ use diagnosis::{Actor, advise};
 use model::FixAction;
 use remedy::fix::{Access, EndSession, Suspect, System};
 
-use super::what::What;
+use super::selection::SelectedCause;
 
 /// The part whose holders the server itself tells of, row by row.
 const OF_ROWS: &str = "row-lock-holder";
 
 /// Those that the cause's fixes would end, each with what it is now.
-pub(super) fn look(what: &What, system: &System, mut access: Option<&mut Access>) -> Vec<Suspect> {
+pub(super) fn find_live(
+    what: &SelectedCause,
+    system: &System,
+    mut access: Option<&mut Access>,
+) -> Vec<Suspect> {
     let parts: Vec<&String> = what
         .cause
         .fixes
@@ -41,7 +45,7 @@ pub(super) fn look(what: &What, system: &System, mut access: Option<&mut Access>
                     "this is not the server that the incident is of, or it was started again"
                         .to_owned(),
                 ),
-                Some(access) => session.look(access),
+                Some(access) => session.find_live(access),
                 None => Err("there is no way in to the server".to_owned()),
             };
             Some(Suspect {

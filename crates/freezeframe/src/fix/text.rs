@@ -2,10 +2,10 @@
 
 use cli::output;
 use diagnosis::Remedy;
-use remedy::fix::{Change, Plan, SeenServer, Step, StepState, System, Undone, When};
+use remedy::fix::{Change, ObservedServer, Plan, Step, StepState, System, Undone, When};
 
-use super::what::What;
-use super::{Done, chosen, found, is_chosen};
+use super::selection::SelectedCause;
+use super::{Done, chosen, clients, is_chosen};
 use crate::args::Fix;
 use crate::shell;
 
@@ -97,10 +97,10 @@ impl Page {
 }
 
 /// What helps here; what was done, if anything, is another text.
-pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> String {
+pub(super) fn plan(what: &SelectedCause, system: &System, plan: &Plan, args: &Fix) -> String {
     let mut page = Page::new();
     head(&mut page, what, system);
-    let mut told = Told::default();
+    let mut told = Repeated::default();
     for (when, heading) in [(When::Now, "AT ONCE"), (When::Durable, "FOR GOOD")] {
         let of = (1..).zip(&plan.steps).filter(|(_, step)| step.when == when);
         let of: Vec<(usize, &Step)> = of.collect();
@@ -113,7 +113,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> Str
         }
     }
     if let Some(incident) = &what.incident {
-        let clients = found::clients(incident, what.cause);
+        let clients = clients::clients(incident, what.cause);
         if !clients.is_empty() {
             page.heading("WHO, BY THE INCIDENT");
             for client in &clients {
@@ -128,7 +128,7 @@ pub(super) fn plan(what: &What, system: &System, plan: &Plan, args: &Fix) -> Str
     page.text
 }
 
-fn head(page: &mut Page, what: &What, system: &System) {
+fn head(page: &mut Page, what: &SelectedCause, system: &System) {
     let title = format!("{} ({})", what.cause.title, what.cause.id);
     page.item("", &title, Style::Bold);
     if let Some(path) = &what.incident_path {
@@ -173,7 +173,7 @@ fn head(page: &mut Page, what: &What, system: &System) {
     );
 }
 
-fn server(server: &SeenServer) -> String {
+fn server(server: &ObservedServer) -> String {
     let mut parts = vec![server.name()];
     if let Some(process) = server.process {
         parts.push(format!("process {}", process.pid));
@@ -202,9 +202,9 @@ fn server(server: &SeenServer) -> String {
 
 /// What was said already, and with which step, so that it is not said for each.
 #[derive(Default)]
-struct Told(Vec<(String, usize)>);
+struct Repeated(Vec<(String, usize)>);
 
-impl Told {
+impl Repeated {
     fn again(&mut self, text: &str, number: usize) -> String {
         match self.0.iter().find(|(known, _)| known == text) {
             Some((_, number)) => format!("as for {number}"),
@@ -216,7 +216,7 @@ impl Told {
     }
 }
 
-fn step(page: &mut Page, number: usize, step: &Step, known: &mut Told) {
+fn step(page: &mut Page, number: usize, step: &Step, known: &mut Repeated) {
     if let StepState::NotHere(why) = &step.state {
         let text = format!("not here: {}: {why}", step.place);
         page.item(&format!("{number:>3}  "), &text, Style::Dim);
@@ -279,7 +279,7 @@ fn step(page: &mut Page, number: usize, step: &Step, known: &mut Told) {
     }
 }
 
-fn by_hand(page: &mut Page, what: &What, plan: &Plan) {
+fn by_hand(page: &mut Page, what: &SelectedCause, plan: &Plan) {
     let remedy = what.remedy();
     page.heading(match (plan.steps.is_empty(), &what.incident) {
         (true, _) => "WHAT A PERSON DOES (no part of it can be done from here)",
@@ -307,7 +307,7 @@ fn by_hand(page: &mut Page, what: &What, plan: &Plan) {
     }
 }
 
-fn closing(page: &mut Page, what: &What, plan: &Plan, args: &Fix) {
+fn closing(page: &mut Page, what: &SelectedCause, plan: &Plan, args: &Fix) {
     let can: Vec<usize> = chosen(args, plan)
         .iter()
         .map(|(number, ..)| *number)

@@ -19,7 +19,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     /// `what` is a clause such as "asking the server for its settings"; `until` is when it is given up, from now.
-    pub(super) fn on(what: &str, until: Option<Duration>) -> Self {
+    pub(super) fn announce(what: &str, until: Option<Duration>) -> Self {
         let (lives, ended) = channel::<()>();
         let what = what.to_owned();
         let begin = Instant::now();

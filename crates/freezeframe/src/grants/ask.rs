@@ -24,7 +24,7 @@ pub(crate) fn ask<T>(
         connect: PATIENCE,
         answer: PATIENCE,
     };
-    for address in target.ways() {
+    for address in target.candidate_addresses() {
         match Session::connect(&address, &target.login, deadlines) {
             Ok(mut session) => {
                 return question(&mut session).map_err(|error| error.absent(WHAT));

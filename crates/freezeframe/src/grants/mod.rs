@@ -12,7 +12,7 @@ use server::grants::{AccountSql, Authentication, account_sql, new_password};
 
 use crate::args::Grants;
 use crate::config::Config;
-use crate::refused::{self, Who};
+use crate::refused::{self, RefusedLogin};
 use crate::targets;
 
 /// A server, and what it needs.
@@ -71,7 +71,7 @@ fn connected(args: &Grants) -> Result<Vec<(String, ServerVersion)>> {
     for target in targets::find_listening(&args.server, &config)? {
         let name = target.name();
         let text = ask::ask(&target, server::version).map_err(|absent| {
-            let why = refused::line(&Who::of(&target), &absent);
+            let why = refused::line(&RefusedLogin::of(&target), &absent);
             anyhow!("{name}: {why}; or without a server: --for-version mariadb-10.11")
         })?;
         let Some(version) = ServerVersion::read(&text) else {

@@ -1,3 +1,5 @@
+//! Hooks as they are configured, and what is wrong with them.
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::curl;
+use super::event_kind::EventKind;
 use super::format::Format;
-use super::on::On;
 
 /// How long a program or an address may take, unless the configuration says otherwise.
 const DEADLINE_SECONDS: u64 = 30;
@@ -25,7 +27,7 @@ pub(crate) struct HookConfig {
     /// What it is called in messages and metrics; else its program or host.
     name: Option<String>,
     /// Which events; else start, end and verdict.
-    on: Option<Vec<On>>,
+    on: Option<Vec<EventKind>>,
     /// Program and arguments; no shell.
     program: Option<Vec<String>>,
     /// A line for `/bin/sh -c`.
@@ -86,7 +88,7 @@ pub(super) struct Address {
 #[derive(Debug, Clone)]
 pub(super) struct Hook {
     pub(super) name: String,
-    pub(super) on: Vec<On>,
+    pub(super) on: Vec<EventKind>,
     pub(super) action: Action,
     pub(super) headers: Vec<String>,
     pub(super) format: Format,
@@ -126,7 +128,8 @@ impl Hook {
             _ => {}
         }
         let on = config.on.clone().unwrap_or_else(|| format.usual());
-        if format.has_alerts() && !(on.contains(&On::Start) && on.contains(&On::End)) {
+        if format.has_alerts() && !(on.contains(&EventKind::Start) && on.contains(&EventKind::End))
+        {
             bail!(
                 "hooks: on: this format opens an alert at start and closes it at end: it needs both"
             );
@@ -338,7 +341,10 @@ mod tests {
             Some("s3cret")
         );
         assert!(with("slack", &key).is_err() && with("alertmanager", &key).is_err());
-        assert_eq!(with("slack", "").unwrap().on, [On::Start, On::Verdict]);
+        assert_eq!(
+            with("slack", "").unwrap().on,
+            [EventKind::Start, EventKind::Verdict]
+        );
         assert!(with("pagerduty", "").is_err(), "no routing key");
         assert!(with("pagerduty", &format!("{key}on = ['start']")).is_err());
         assert_eq!(with("alertmanager", "").unwrap().on.len(), 4);

@@ -7,8 +7,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::event_kind::EventKind;
 use super::hmac;
-use super::on::On;
 use super::otlp;
 use super::words::{class, first_remedy, sentence, server, summary, text};
 
@@ -40,12 +40,17 @@ pub(crate) enum Format {
 
 impl Format {
     /// The events that are told when the configuration names none.
-    pub(super) fn usual(self) -> Vec<On> {
+    pub(super) fn usual(self) -> Vec<EventKind> {
         match self {
-            Self::Json => vec![On::Start, On::End, On::Verdict],
-            Self::Slack => vec![On::Start, On::Verdict],
+            Self::Json => vec![EventKind::Start, EventKind::End, EventKind::Verdict],
+            Self::Slack => vec![EventKind::Start, EventKind::Verdict],
             Self::Pagerduty | Self::Alertmanager | Self::Otlp => {
-                vec![On::Start, On::Preliminary, On::End, On::Verdict]
+                vec![
+                    EventKind::Start,
+                    EventKind::Preliminary,
+                    EventKind::End,
+                    EventKind::Verdict,
+                ]
             }
         }
     }
@@ -169,7 +174,7 @@ fn pagerduty(body: &Value, routing_key: &str) -> Option<Value> {
 fn alertmanager(body: &Value, now_ms: i64) -> Option<Value> {
     let is_over = closes(body)?;
     let end = match text(body, "end") {
-        "" => moment(if is_over { now_ms } else { now_ms + OPEN_MS }),
+        "" => iso_time(if is_over { now_ms } else { now_ms + OPEN_MS }),
         end => end.to_owned(),
     };
     Some(json!([{
@@ -212,7 +217,7 @@ fn details(body: &Value) -> Value {
     })
 }
 
-fn moment(wall_ms: i64) -> String {
+fn iso_time(wall_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(wall_ms)
         .map(|moment| moment.to_string())
         .unwrap_or_default()
@@ -330,7 +335,7 @@ mod tests {
     fn alertmanager_gets_the_same_labels_and_an_end() {
         let opened = told(Format::Alertmanager, &start()).unwrap();
         assert_eq!(opened[0]["startsAt"], "2026-09-21T13:33:20Z");
-        assert_eq!(opened[0]["endsAt"], moment(NOW_MS + OPEN_MS));
+        assert_eq!(opened[0]["endsAt"], iso_time(NOW_MS + OPEN_MS));
         assert_eq!(opened[0]["annotations"]["cause"], "work-stops");
         let closed = told(Format::Alertmanager, &end()).unwrap();
         assert_eq!(closed[0]["endsAt"], "2026-09-21T13:34:00Z");
@@ -340,6 +345,6 @@ mod tests {
         assert_eq!(explained[0]["annotations"]["cause"], "mdl-pileup");
         assert_eq!(explained[0]["annotations"]["remedy"], "KILL 7");
         assert_eq!(explained[0]["labels"], opened[0]["labels"]);
-        assert_eq!(explained[0]["endsAt"], moment(NOW_MS));
+        assert_eq!(explained[0]["endsAt"], iso_time(NOW_MS));
     }
 }

@@ -8,10 +8,10 @@
 
 mod config;
 mod curl;
+mod event_kind;
 mod failure;
 mod format;
 mod hmac;
-mod on;
 mod otlp;
 mod post;
 mod program;
@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use config::Hook;
 pub(crate) use config::HookConfig;
-use on::On;
+use event_kind::EventKind;
 use queue::Queue;
 use worker::Worker;
 
@@ -47,7 +47,7 @@ const LAST_DELIVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     /// What happened.
-    on: On,
+    on: EventKind,
     /// What a hook is given.
     body: Value,
     /// The variables of a program that is run.
@@ -57,25 +57,25 @@ pub(crate) struct Event {
 impl Event {
     /// A stall was noticed.
     pub(crate) fn start(body: Value) -> Self {
-        Self::new(On::Start, body)
+        Self::new(EventKind::Start, body)
     }
 
     /// A first verdict while the stall lasts.
     pub(crate) fn preliminary(body: Value) -> Self {
-        Self::new(On::Preliminary, body)
+        Self::new(EventKind::Preliminary, body)
     }
 
     /// The stall is over.
     pub(crate) fn end(body: Value) -> Self {
-        Self::new(On::End, body)
+        Self::new(EventKind::End, body)
     }
 
     /// The incident's file is written and explained.
     pub(crate) fn verdict(body: Value) -> Self {
-        Self::new(On::Verdict, body)
+        Self::new(EventKind::Verdict, body)
     }
 
-    fn new(on: On, mut body: Value) -> Self {
+    fn new(on: EventKind, mut body: Value) -> Self {
         body["event"] = Value::from(on.name());
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let verdict = &body["verdict"];
@@ -134,7 +134,7 @@ impl HookState {
 }
 
 struct Running {
-    on: Vec<On>,
+    on: Vec<EventKind>,
     state: Arc<HookState>,
     events: SyncSender<Event>,
     thread: JoinHandle<()>,
@@ -182,7 +182,7 @@ impl Hooks {
     }
 
     /// Tells those hooks that want it. Never waits.
-    pub(crate) fn tell(&self, event: &Event) {
+    pub(crate) fn send(&self, event: &Event) {
         for hook in self
             .running
             .iter()
@@ -321,7 +321,7 @@ mod tests {
         let hooks = Hooks::start(std::slice::from_ref(&hook), dir.path()).unwrap();
         let state = hooks.states().remove(0);
         for event in [start("3306-a"), end("3306-a")] {
-            hooks.tell(&event);
+            hooks.send(&event);
         }
         let mut attempts = Vec::new();
         while attempts.iter().filter(|(code, _)| *code == 202).count() < 2 {
@@ -362,8 +362,8 @@ mod tests {
         };
         // Nobody listens: it stays on the disk.
         let hooks = Hooks::start(&[hook("/api/v2/alerts")], dir.path()).unwrap();
-        hooks.tell(&start("3306-b"));
-        hooks.tell(&end("3306-b"));
+        hooks.send(&start("3306-b"));
+        hooks.send(&end("3306-b"));
         let begin = Instant::now();
         hooks.finish();
         assert!(begin.elapsed() < Duration::from_secs(20));
@@ -377,7 +377,7 @@ mod tests {
         assert_eq!(opened[0]["labels"]["incident"], "3306-b");
         assert_eq!(closed[0]["endsAt"], "2026-09-21T13:34:00Z");
         // A request that the receiver calls wrong stays wrong.
-        hooks.tell(&start("3306-c"));
+        hooks.send(&start("3306-c"));
         assert_eq!(got.recv_timeout(PATIENCE).unwrap().0, 400);
         let state = hooks.states().remove(0);
         let until = Instant::now() + PATIENCE;

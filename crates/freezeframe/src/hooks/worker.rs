@@ -1,3 +1,5 @@
+//! The thread of one hook: delivers its queue, and tries again.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

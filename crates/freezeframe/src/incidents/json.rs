@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::Caught;
+use super::CapturedIncident;
 use crate::episodes::Episode;
 
 /// Those that were captured, and behind them those that were not.
-pub(super) fn list(caught: &[Caught], stalls: &[Episode]) -> Vec<Value> {
+pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode]) -> Vec<Value> {
     let captured = caught.iter().map(incident);
     captured.chain(stalls.iter().map(stall)).collect()
 }
 
-fn moment(ms: i64) -> Option<String> {
+fn iso_time(ms: i64) -> Option<String> {
     let moment = jiff::Timestamp::from_millisecond(ms).ok()?;
     Some(moment.to_string())
 }
@@ -26,9 +26,9 @@ pub(crate) fn stall(stall: &Episode) -> Value {
         "path": null,
         "id": null,
         "server": {"label": stall.server},
-        "onset": moment(stall.onset_ms),
-        "trigger": stall.trigger_ms.and_then(moment),
-        "end": stall.end_ms.and_then(moment),
+        "onset": iso_time(stall.onset_ms),
+        "trigger": stall.trigger_ms.and_then(iso_time),
+        "end": stall.end_ms.and_then(iso_time),
         "duration_seconds": length.map(|ms| seconds(u64::try_from(ms).unwrap_or(0))),
         "cause": stall.cause,
         "felt": stall.says,
@@ -38,13 +38,13 @@ pub(crate) fn stall(stall: &Episode) -> Value {
     })
 }
 
-pub(crate) fn incident(caught: &Caught) -> Value {
+pub(crate) fn incident(caught: &CapturedIncident) -> Value {
     let summary = &caught.summary;
     let stall = &summary.stall;
     // Captures of other tools need not tell a time.
     let time = |at: u64| {
         let known = summary.clock.is_known();
-        known.then(|| moment(summary.clock.wall_ms(at))).flatten()
+        known.then(|| iso_time(summary.clock.wall_ms(at))).flatten()
     };
     let found = caught.finding();
     json!({
@@ -65,6 +65,6 @@ pub(crate) fn incident(caught: &Caught) -> Value {
         "cause": found.map(|found| &found.cause),
         "title": found.map(|found| &found.title),
         "level": found.map(|found| found.level),
-        "felt": caught.told.as_ref().map(|told| &told.felt),
+        "felt": caught.findings.as_ref().map(|told| &told.client_impact),
     })
 }

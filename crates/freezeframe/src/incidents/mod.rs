@@ -12,40 +12,40 @@ use cli::{output, recorded, usage};
 use diagnosis::{Level, Verdict, diagnose_closely};
 use jiff::Zoned;
 use model::Incident;
-use store::{Summary, read_frame, read_summary};
+use store::{IncidentSummary, read_incident, read_summary};
 
 use crate::args::{Incidents, SortArg};
 use crate::config::Config;
 use crate::episodes::{self, Episode};
-use crate::queries::options::moment;
+use crate::queries::options::parse_time;
 use crate::{causes, memory};
 
 /// Incidents that a text lists when nothing else is said: each of them is read and judged.
 const FOR_PEOPLE: usize = 30;
 
 /// An incident that was captured.
-pub(crate) struct Caught {
+pub(crate) struct CapturedIncident {
     pub(crate) path: PathBuf,
-    pub(crate) summary: Summary,
+    pub(crate) summary: IncidentSummary,
     /// What came of it; absent where its file cannot be read.
-    pub(crate) told: Option<Told>,
+    pub(crate) findings: Option<IncidentFindings>,
 }
 
 /// What a record says in short.
-pub(crate) struct Told {
+pub(crate) struct IncidentFindings {
     /// The finding that comes first.
-    pub(crate) finding: Option<Found>,
+    pub(crate) finding: Option<FirstFinding>,
     /// What users felt.
-    pub(crate) felt: String,
+    pub(crate) client_impact: String,
 }
 
-pub(crate) struct Found {
+pub(crate) struct FirstFinding {
     pub(crate) cause: String,
     pub(crate) title: String,
     pub(crate) level: Level,
 }
 
-impl Caught {
+impl CapturedIncident {
     pub(crate) fn onset_ms(&self) -> i64 {
         self.summary.clock.wall_ms(self.summary.stall.onset)
     }
@@ -56,36 +56,36 @@ impl Caught {
         Some(stall.end?.saturating_sub(stall.onset))
     }
 
-    pub(crate) fn finding(&self) -> Option<&Found> {
-        self.told.as_ref()?.finding.as_ref()
+    pub(crate) fn finding(&self) -> Option<&FirstFinding> {
+        self.findings.as_ref()?.finding.as_ref()
     }
 
     /// Reads and judges it.
     fn read(&mut self) {
         memory::now_reading(&self.path);
-        match read_frame(&self.path) {
+        match read_incident(&self.path) {
             Ok(loaded) => {
                 // As `explain` judges it.
                 let verdict = diagnose_closely(&loaded.incident, causes::catalogue());
-                self.told = Some(Told::of(&loaded.incident, verdict));
+                self.findings = Some(IncidentFindings::of(&loaded.incident, verdict));
             }
             Err(error) => output::note(&error.to_string()),
         }
     }
 }
 
-impl Told {
+impl IncidentFindings {
     pub(crate) fn of(incident: &Incident, verdict: Verdict) -> Self {
         Self {
             finding: found(verdict),
-            felt: report::felt(incident),
+            client_impact: report::client_impact(incident),
         }
     }
 }
 
-fn found(verdict: Verdict) -> Option<Found> {
+fn found(verdict: Verdict) -> Option<FirstFinding> {
     let first = verdict.findings.into_iter().next()?;
-    Some(Found {
+    Some(FirstFinding {
         cause: first.cause,
         title: first.title,
         level: first.level,
@@ -107,7 +107,7 @@ impl<'a> Filter<'a> {
     fn of(args: &'a Incidents) -> Result<Self> {
         let now = Zoned::now();
         let at = |text: &Option<String>, name: &str| -> Result<Option<i64>> {
-            let us = text.as_deref().map(|text| moment(text, &now));
+            let us = text.as_deref().map(|text| parse_time(text, &now));
             let us = us.transpose().with_context(|| name.to_owned());
             Ok(us.map_err(usage)?.map(|us| us / 1000))
         };
@@ -162,14 +162,14 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let dir = config.directory(args.dir.as_deref());
     let paths = recorded::frames(&dir)
         .with_context(|| format!("{}: no incidents can be listed", dir.display()))?;
-    let mut caught: Vec<Caught> = Vec::new();
+    let mut caught: Vec<CapturedIncident> = Vec::new();
     for path in paths {
         memory::now_reading(&path);
         match read_summary(&path) {
-            Ok(summary) => caught.push(Caught {
+            Ok(summary) => caught.push(CapturedIncident {
                 path,
                 summary,
-                told: None,
+                findings: None,
             }),
             Err(error) => output::note(&error.to_string()),
         }
@@ -224,7 +224,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
 }
 
 /// Reads and judges each. Who looks on is told how far it is.
-fn read_all(caught: &mut [Caught]) {
+fn read_all(caught: &mut [CapturedIncident]) {
     let count = caught.len();
     let is_told = output::is_terminal() && count > 1;
     for (index, one) in caught.iter_mut().enumerate() {
@@ -239,10 +239,10 @@ fn read_all(caught: &mut [Caught]) {
 }
 
 /// What is looked for stands first: the latest, the longest, the surest.
-pub(crate) fn order(sort: SortArg, a: &Caught, b: &Caught) -> Ordering {
+pub(crate) fn order(sort: SortArg, a: &CapturedIncident, b: &CapturedIncident) -> Ordering {
     let latest = b.onset_ms().cmp(&a.onset_ms());
-    let length = |one: &Caught| one.length_ms().unwrap_or(u64::MAX);
-    let title = |one: &Caught| {
+    let length = |one: &CapturedIncident| one.length_ms().unwrap_or(u64::MAX);
+    let title = |one: &CapturedIncident| {
         let finding = one.finding();
         // Those without a cause come last.
         (
@@ -250,7 +250,7 @@ pub(crate) fn order(sort: SortArg, a: &Caught, b: &Caught) -> Ordering {
             finding.map(|found| found.title.clone()).unwrap_or_default(),
         )
     };
-    let level = |one: &Caught| one.finding().map(|found| found.level);
+    let level = |one: &CapturedIncident| one.finding().map(|found| found.level);
     let by = match sort {
         SortArg::Time => Ordering::Equal,
         SortArg::Length => length(b).cmp(&length(a)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cli::output::{self, plain, wrapped};
 
-use super::Caught;
+use super::CapturedIncident;
 use crate::args::SortArg;
 use crate::episodes::Episode;
 
@@ -27,7 +27,7 @@ pub(super) struct Around<'a> {
     pub(super) sort: SortArg,
 }
 
-pub(super) fn list(caught: &[Caught], stalls: &[Episode], around: &Around<'_>) -> String {
+pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Around<'_>) -> String {
     let dir = around.dir.display();
     if caught.is_empty() && stalls.is_empty() {
         return match around.all {
@@ -76,14 +76,14 @@ pub(super) fn list(caught: &[Caught], stalls: &[Episode], around: &Around<'_>) -
             .length_ms()
             .map_or_else(|| "no end".to_owned(), report::duration);
         let label = plain(&one.summary.server.label);
-        let cause = match (&one.told, one.finding()) {
+        let cause = match (&one.findings, one.finding()) {
             (_, Some(found)) => format!("{} ({})", found.title, found.level.word()),
             (Some(_), None) => "no known cause fits".to_owned(),
             (None, None) => "the file cannot be read".to_owned(),
         };
         text += &wrapped(&head(&when, &length, &label), &cause, width);
-        if let Some(told) = &one.told {
-            text += &wrapped("    ", &told.felt, width);
+        if let Some(told) = &one.findings {
+            text += &wrapped("    ", &told.client_impact, width);
         }
         text += &format!("    {}\n", plain(&one.path.display().to_string()));
     }

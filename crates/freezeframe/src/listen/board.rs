@@ -1,8 +1,10 @@
+//! What the status address knows of each recorder.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use recorder::{Pulse, PulseNow, RetentionNow, RetentionState, Why};
+use recorder::{DeletionReason, Pulse, PulseNow, RetentionNow, RetentionState};
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -186,7 +188,7 @@ impl Board {
     }
 
     /// Something was deleted, by what is kept at the most.
-    pub(crate) fn deleted(&self, path: &Path, bytes: u64, why: Why) {
+    pub(crate) fn deleted(&self, path: &Path, bytes: u64, why: DeletionReason) {
         let what = match path.extension().and_then(|end| end.to_str()) {
             Some("frame") => "incident",
             _ => "history",

@@ -43,7 +43,7 @@ enum State {
 /// What a client is at, in the order in which places are taken away: who has been answered can lose
 /// least by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum At {
+pub(super) enum ConnectionState {
     /// It has its answer.
     Parting,
     /// It reads its answer slowly.
@@ -81,12 +81,12 @@ impl Connection {
         self.deadline
     }
 
-    pub(super) fn at(&self) -> At {
+    pub(super) fn state(&self) -> ConnectionState {
         match self.state {
-            State::Asking(_) => At::Asking,
-            State::Waiting(_) => At::Waiting,
-            State::Answering(..) => At::Answering,
-            State::Parting(_) | State::Over => At::Parting,
+            State::Asking(_) => ConnectionState::Asking,
+            State::Waiting(_) => ConnectionState::Waiting,
+            State::Answering(..) => ConnectionState::Answering,
+            State::Parting(_) | State::Over => ConnectionState::Parting,
         }
     }
 
@@ -113,7 +113,7 @@ impl Connection {
     }
 
     /// Its answer may be there by now.
-    pub(super) fn look(&mut self, now: Instant) {
+    pub(super) fn check_deadline(&mut self, now: Instant) {
         if let State::Waiting(slot) = &self.state
             && let Some(bytes) = slot.get()
         {

@@ -26,7 +26,7 @@ fn read(name: &str) -> String {
 }
 
 /// The names of all metrics, as they are told.
-fn told() -> BTreeSet<String> {
+fn metric_names() -> BTreeSet<String> {
     let board = Board::default();
     board.add("3306", "db1:3306", Arc::new(Pulse::default()));
     board.retention(Arc::default());
@@ -38,7 +38,7 @@ fn told() -> BTreeSet<String> {
 }
 
 /// The names of ours in a text.
-fn asked(text: &str) -> BTreeSet<String> {
+fn queried_metrics(text: &str) -> BTreeSet<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = text.split(|c| !is_name(c));
     words
@@ -51,7 +51,7 @@ fn asked(text: &str) -> BTreeSet<String> {
 fn the_dashboard_shows_metrics_that_there_are() {
     let text = read(DASHBOARD);
     let board: Value = serde_json::from_str(&text).unwrap();
-    let (told, asked) = (told(), asked(&text));
+    let (told, asked) = (metric_names(), queried_metrics(&text));
     let unknown: Vec<&String> = asked.difference(&told).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
     // What is told is shown somewhere, too.
@@ -107,8 +107,8 @@ fn the_dashboard_shows_metrics_that_there_are() {
 #[test]
 fn alerts_ask_for_metrics_that_there_are() {
     let text = read(RULES);
-    let asked = asked(&text);
-    let unknown: Vec<String> = asked.difference(&told()).cloned().collect();
+    let asked = queried_metrics(&text);
+    let unknown: Vec<String> = asked.difference(&metric_names()).cloned().collect();
     assert!(unknown.is_empty() && asked.len() > 5, "{unknown:?}");
     match Command::new("promtool")
         .args(["check", "rules"])

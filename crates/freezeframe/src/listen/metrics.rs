@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use kernel::procfs::{task_stat, task_status};
-use recorder::Why;
+use recorder::DeletionReason;
 
 use super::Board;
 
@@ -303,7 +303,7 @@ fn retention(text: &mut Text, board: &Board) {
     ] {
         text.head(name, "counter", help);
         for what in ["history", "incident"] {
-            for why in Why::ALL.map(Why::name) {
+            for why in DeletionReason::ALL.map(DeletionReason::name) {
                 let labels = [("what", what), ("why", why)];
                 let of = deleted.get(&(what, why)).copied().unwrap_or_default();
                 text.value(name, &labels, value(&of) as f64);
@@ -327,9 +327,13 @@ mod tests {
         board.written("a\"b\\c\nd", Some("thp-compaction"));
         board.written("a\"b\\c\nd", None);
         board.retention(Arc::default());
-        board.deleted("/x/a.frame".as_ref(), 5, Why::Age);
-        board.deleted("/x/b.frame".as_ref(), 6, Why::Age);
-        board.deleted("/x/history-3306.db.damaged-1".as_ref(), 7, Why::Space);
+        board.deleted("/x/a.frame".as_ref(), 5, DeletionReason::Age);
+        board.deleted("/x/b.frame".as_ref(), 6, DeletionReason::Age);
+        board.deleted(
+            "/x/history-3306.db.damaged-1".as_ref(),
+            7,
+            DeletionReason::Space,
+        );
         board
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::connection::{ASKING_MAX, At, Connection};
+use super::connection::{ASKING_MAX, Connection, ConnectionState};
 use super::request::{Refusal, Request};
 use super::site::{Limits, Reply, Site};
 use super::{Answer, Names};
@@ -69,7 +69,7 @@ impl Responder {
         let (names, site) = (&self.names, &mut *self.site);
         for (connection, is_ready) in self.connections.iter_mut().zip(ready) {
             if is_woken {
-                connection.look(now);
+                connection.check_deadline(now);
             }
             if is_ready {
                 connection.go_on(now, names, &mut |request| answer(site, request));
@@ -173,13 +173,14 @@ impl Responder {
     /// longest time. Whoever sends its request at once is answered before its turn comes.
     fn make_room(&mut self, now: Instant) -> bool {
         let order = self.connections.iter().enumerate();
-        let Some((first, _)) = order.min_by_key(|(at, connection)| (connection.at(), *at)) else {
+        let Some((first, _)) = order.min_by_key(|(at, connection)| (connection.state(), *at))
+        else {
             return false;
         };
         let mut connection = self.connections.remove(first);
         // What has come since the last look still counts.
         let site = &mut *self.site;
-        if connection.at() != At::Waiting {
+        if connection.state() != ConnectionState::Waiting {
             connection.go_on(now, &self.names, &mut |request| answer(site, request));
         }
         connection.late(

@@ -75,7 +75,7 @@ fn value(measure: &QueryMeasure, statistic: Statistic) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use model::QueryWay;
+    use model::QueryMethod;
 
     use super::*;
 
@@ -96,7 +96,7 @@ mod tests {
     fn digest() -> QueryDigest {
         QueryDigest {
             tried: Vec::new(),
-            way: QueryWay::PerformanceSchema,
+            way: QueryMethod::PerformanceSchema,
             from_us: None,
             to_us: None,
             count: 60,

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Queries, a: &str, b: &str) -> Result<ExitCode> {
 
 /// A log, a stretch of one, or a digest that was printed before.
 fn side(args: &Queries, text: &str) -> Result<QueryDigest> {
-    let (path, stretch) = stretch(text)?;
+    let (path, stretch) = file_and_interval(text)?;
     if stretch.is_none()
         && let Some(digest) = printed(&path)?
     {
@@ -56,9 +56,9 @@ fn side(args: &Queries, text: &str) -> Result<QueryDigest> {
         wanted.until_us = to_us.or(wanted.until_us);
     }
     let (digester, kind, amount) = file::read(std::slice::from_ref(&path), &wanted)?;
-    file::tell_remarks(&digester, amount);
+    file::print_remarks(&digester, amount);
     let mut digest = digester
-        .finish(file::way(kind), &Order::Usual, None, args.no_redact)
+        .finish(file::method(kind), &Order::Usual, None, args.no_redact)
         .digest;
     // Rates are of the stretch that was asked for, also where its first minute had no statement.
     digest.from_us = wanted.since_us.or(digest.from_us);
@@ -69,7 +69,7 @@ fn side(args: &Queries, text: &str) -> Result<QueryDigest> {
 type Stretch = (Option<i64>, Option<i64>);
 
 /// `FILE@FROM..TO`, either of which may be missing. A file that is there under the whole name is one.
-fn stretch(text: &str) -> Result<(PathBuf, Option<Stretch>)> {
+fn file_and_interval(text: &str) -> Result<(PathBuf, Option<Stretch>)> {
     let whole = PathBuf::from(text);
     let Some((path, stretch)) = text.rsplit_once('@').filter(|_| !whole.exists()) else {
         return Ok((whole, None));
@@ -80,7 +80,7 @@ fn stretch(text: &str) -> Result<(PathBuf, Option<Stretch>)> {
     let now = Zoned::now();
     let moment = |text: &str| match text {
         "" => Ok(None),
-        text => options::moment(text, &now).map(Some),
+        text => options::parse_time(text, &now).map(Some),
     };
     Ok((PathBuf::from(path), Some((moment(from)?, moment(to)?))))
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use cli::output;
-use model::QueryWay;
+use model::QueryMethod;
 use sql::digest::{Digester, LogDigest, Options, Order};
 use sql::log::LogKind;
 
 use super::progress::Progress;
-use super::pump::Amount;
+use super::pump::ReadCounts;
 use super::{input, options, pump};
 use crate::args::Queries;
 
@@ -18,7 +18,7 @@ use crate::args::Queries;
 pub(super) fn read(
     files: &[PathBuf],
     options: &Options,
-) -> Result<(Digester, Option<LogKind>, Amount)> {
+) -> Result<(Digester, Option<LogKind>, ReadCounts)> {
     let sizes = files
         .iter()
         .map(|path| fs::metadata(path).map(|data| data.len()));
@@ -45,7 +45,7 @@ pub(super) fn read(
     }
     let progress = Progress::new(known);
     let mut digester = Digester::new(options.clone());
-    let mut amount = Amount::default();
+    let mut amount = ReadCounts::default();
     for input in inputs {
         let read = pump::digest(input, &mut digester, options, &progress);
         progress.clear();
@@ -61,7 +61,7 @@ pub(super) fn read_known(
     path: &Path,
     kind: LogKind,
     options: &Options,
-) -> Result<(Digester, Amount)> {
+) -> Result<(Digester, ReadCounts)> {
     let input = input::open_known(path, kind)?;
     let progress = Progress::new(fs::metadata(path).map_or(0, |data| data.len()));
     let mut digester = Digester::new(options.clone());
@@ -71,7 +71,7 @@ pub(super) fn read_known(
 }
 
 /// What does not belong into a report, and should not go unsaid.
-pub(super) fn tell_remarks(digester: &Digester, amount: Amount) {
+pub(super) fn print_remarks(digester: &Digester, amount: ReadCounts) {
     if amount.stray > 0 {
         output::note(&format!(
             "{} of {} bytes belong to no statement",
@@ -92,11 +92,11 @@ pub(super) fn finish(
     digester: Digester,
     kind: Option<LogKind>,
 ) -> Result<LogDigest> {
-    finish_as(args, digester, way(kind))
+    finish_as(args, digester, method(kind))
 }
 
 /// The digest of statements that were seen in this way.
-pub(super) fn finish_as(args: &Queries, digester: Digester, way: QueryWay) -> Result<LogDigest> {
+pub(super) fn finish_as(args: &Queries, digester: Digester, way: QueryMethod) -> Result<LogDigest> {
     let order = options::order(args)?;
     if let Order::Measure(name, _) = &order
         && digester.count() > 0
@@ -111,9 +111,9 @@ pub(super) fn finish_as(args: &Queries, digester: Digester, way: QueryWay) -> Re
     Ok(digester.finish(way, &order, options::limit(args), args.no_redact))
 }
 
-pub(super) fn way(kind: Option<LogKind>) -> QueryWay {
+pub(super) fn method(kind: Option<LogKind>) -> QueryMethod {
     match kind {
-        Some(LogKind::General) => QueryWay::GeneralLog,
-        _ => QueryWay::SlowLog,
+        Some(LogKind::General) => QueryMethod::GeneralLog,
+        _ => QueryMethod::SlowLog,
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Queries) -> Result<LogDigest> {
         output::clear_progress();
     }
     let amount = log.finish(&mut digester);
-    file::tell_remarks(&digester, amount);
+    file::print_remarks(&digester, amount);
     file::finish(args, digester, log.kind)
 }
 
@@ -72,7 +72,7 @@ struct Growing {
     pump: Option<Pump>,
     /// What was read before the kind showed.
     head: Vec<u8>,
-    amount: super::pump::Amount,
+    amount: super::pump::ReadCounts,
 }
 
 impl Growing {
@@ -90,7 +90,7 @@ impl Growing {
             kind: None,
             pump: None,
             head: Vec::new(),
-            amount: super::pump::Amount::default(),
+            amount: super::pump::ReadCounts::default(),
         })
     }
 
@@ -160,7 +160,7 @@ impl Growing {
         Ok(())
     }
 
-    fn finish(&mut self, digester: &mut Digester) -> super::pump::Amount {
+    fn finish(&mut self, digester: &mut Digester) -> super::pump::ReadCounts {
         if let Some(mut pump) = self.pump.take() {
             let read = pump.finish(digester);
             self.amount.bytes += read.bytes;

@@ -10,12 +10,12 @@ use anyhow::{Context, Result, anyhow};
 use cli::output;
 use model::{Absent, Reason};
 use remedy::general_log::{GaveBack, LeaseError, Plan, capture, open_log};
-use remedy::{Back, Patience, ProcessId, ServerWay, revert_leftovers};
+use remedy::{GiveBackEnd, Patience, ProcessId, ServerLogin, revert_leftovers};
 use sql::log::LogKind;
 
-use super::listening::{Listening, Not, Seen, absolute, answers, wait};
+use super::listening::{Listening, LiveDigest, Unavailable, absolute, answers, wait};
 use super::{file, options};
-use crate::args::WayArg;
+use crate::args::QueryMethodArg;
 use crate::journals;
 
 const WHAT: &str = "the general log";
@@ -24,31 +24,37 @@ const WHAT: &str = "the general log";
 const LEFTOVER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// By a lease, where the user permits it; by the log that is on already without asking.
-pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
+pub(super) fn listen(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
     let plan = plan(listening)?;
     let address = server::Address::from(&plan.server.address);
     answers(listening, &address).map_err(|absent| {
-        Not::Possible(Absent {
+        Unavailable::Possible(Absent {
             what: WHAT.to_owned(),
             ..absent
         })
     })?;
     match open_log(&plan) {
         Ok(Some(file)) => return Ok(read_open_log(listening, &file)?),
-        Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),
+        Err(LeaseError::Server(error)) => return Err(Unavailable::Possible(error.absent(WHAT))),
         Ok(None) | Err(_) => {}
     }
     if !listening.args.live.allow_general_log {
-        let detail = if listening.args.live.way == WayArg::GeneralLog {
+        let detail = if listening.args.live.way == QueryMethodArg::GeneralLog {
             "it changes the server for this time: permit that with --allow-general-log"
         } else {
             "it is not tried without --allow-general-log"
         };
-        return Err(Not::Possible(Absent::new(WHAT, Reason::Permission, detail)));
+        return Err(Unavailable::Possible(Absent::new(
+            WHAT,
+            Reason::Permission,
+            detail,
+        )));
     }
     revert_earlier(&plan);
     if listening.stop.is_set() {
-        return Err(Not::Error(anyhow!("interrupted: nothing was changed")));
+        return Err(Unavailable::Error(anyhow!(
+            "interrupted: nothing was changed"
+        )));
     }
     let mut tell = |line: &str| output::note(line);
     let mut stop = || listening.stop.is_set();
@@ -60,22 +66,22 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
     let captured = match captured {
         Ok(captured) => captured,
         Err(LeaseError::AlreadyOn(file)) => return Ok(read_open_log(listening, &file)?),
-        Err(LeaseError::Server(error)) => return Err(Not::Possible(error.absent(WHAT))),
+        Err(LeaseError::Server(error)) => return Err(Unavailable::Possible(error.absent(WHAT))),
         Err(error @ LeaseError::NoPrivilege { .. }) => {
-            return Err(Not::Possible(Absent::new(
+            return Err(Unavailable::Possible(Absent::new(
                 WHAT,
                 Reason::Permission,
                 error.to_string(),
             )));
         }
-        Err(error) => return Err(Not::Error(error.into())),
+        Err(error) => return Err(Unavailable::Error(error.into())),
     };
     let mut seen = captured.read?;
     // The log's own moments are seconds in some servers.
     seen.digest.from_us = Some(captured.begin_us);
     seen.digest.to_us = Some(captured.end_us);
     users_of_old_connections(&mut seen);
-    if let Some(words) = captured.ended_by.words() {
+    if let Some(words) = captured.ended_by.to_text() {
         seen.digest
             .blind
             .push(Absent::new("statements", Reason::Limit, words));
@@ -86,19 +92,19 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
         );
     }
     match captured.back {
-        Back::Answered(GaveBack::Back) => {}
-        Back::Answered(GaveBack::NothingToDo) => {
+        GiveBackEnd::Answered(GaveBack::Back) => {}
+        GiveBackEnd::Answered(GaveBack::NothingToDo) => {
             output::note("somebody else had set the general log back already")
         }
-        Back::Answered(GaveBack::TakenOver { file }) => {
+        GiveBackEnd::Answered(GaveBack::TakenOver { file }) => {
             output::note(&format!(
                 "somebody set general_log_file to {file} meanwhile; it is left like that"
             ));
         }
-        Back::ServerEnded => {
+        GiveBackEnd::ServerEnded => {
             output::note("the server has ended, and with it the general log's settings")
         }
-        Back::Left(why) => {
+        GiveBackEnd::Left(why) => {
             seen.is_left = true;
             seen.cost = format!(
                 "THE GENERAL LOG IS STILL ON: the server does not answer ({why}); the watchdog goes on and switches it off \
@@ -114,11 +120,11 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<Seen, Not> {
     Ok(seen)
 }
 
-fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
+fn plan(listening: &Listening<'_>) -> Result<Plan, Unavailable> {
     let live = &listening.args.live;
     let target = &listening.target;
     let Some(address) = target.first_address() else {
-        return Err(Not::Possible(Absent::new(
+        return Err(Unavailable::Possible(Absent::new(
             WHAT,
             Reason::NoConnection,
             "no address is known",
@@ -130,7 +136,7 @@ fn plan(listening: &Listening<'_>) -> Result<Plan, Not> {
             live.lease_dir.as_deref(),
             &listening.config,
         )),
-        server: ServerWay {
+        server: ServerLogin {
             address: (&address).into(),
             process: target.process.as_ref().map(|process| ProcessId {
                 pid: process.pid,
@@ -163,7 +169,7 @@ fn revert_earlier(plan: &Plan) {
     let found = revert_leftovers(
         &plan.journal,
         &login,
-        &Patience::of(LEFTOVER_PATIENCE).or_until(&plan.stop),
+        &Patience::within(LEFTOVER_PATIENCE).or_until(&plan.stop),
         &mut |line| output::note(line),
     );
     for leftover in found.into_iter().flatten() {
@@ -189,7 +195,7 @@ fn revert_earlier(plan: &Plan) {
 }
 
 /// The part of a log that is written from now on: nothing is changed for it.
-fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<Seen> {
+fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<LiveDigest> {
     let context = || format!("the general log is on already, in {}", file.display());
     let mut log = File::open(file).with_context(context)?;
     log.seek(SeekFrom::End(0)).with_context(context)?;
@@ -219,7 +225,7 @@ fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<Seen> {
     Ok(seen)
 }
 
-fn users_of_old_connections(seen: &mut Seen) {
+fn users_of_old_connections(seen: &mut LiveDigest) {
     seen.digest.blind.push(Absent::new(
         "users, hosts and databases",
         Reason::NotRecorded,
@@ -227,14 +233,14 @@ fn users_of_old_connections(seen: &mut Seen) {
     ));
 }
 
-fn digest(listening: &Listening<'_>, log: &Path) -> Result<Seen> {
+fn digest(listening: &Listening<'_>, log: &Path) -> Result<LiveDigest> {
     let args = listening.args;
     // A log without a statement does not show its kind; that nothing was asked is an answer.
     let kind = LogKind::General;
     let (digester, amount) = file::read_known(log, kind, &options::options(args)?)?;
-    file::tell_remarks(&digester, amount);
+    file::print_remarks(&digester, amount);
     let told = file::finish(args, digester, Some(kind))?;
-    Ok(Seen {
+    Ok(LiveDigest {
         digest: told.digest,
         total: Some(told.total),
         cost: String::new(),

@@ -109,8 +109,8 @@ fn of_stream(stream: Box<dyn Read + Send>) -> Result<(Vec<u8>, Bytes)> {
     let (is_gzip, is_zstd) = (start.starts_with(GZIP), start.starts_with(ZSTD));
     let whole = Cursor::new(start).chain(stream);
     let mut stream: Box<dyn Read + Send> = match (is_gzip, is_zstd) {
-        (true, _) => beside(MultiGzDecoder::new(whole)),
-        (_, true) => beside(Zstd::new(whole)),
+        (true, _) => on_thread(MultiGzDecoder::new(whole)),
+        (_, true) => on_thread(Zstd::new(whole)),
         _ => Box::new(whole),
     };
     let head = up_to(&mut stream, HEAD_BYTES)?;
@@ -125,7 +125,7 @@ fn up_to(stream: &mut impl Read, bytes: usize) -> Result<Vec<u8>> {
 }
 
 /// Reads on a thread of its own, ahead of who reads this: unpacking is as much work as reading.
-fn beside(stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+fn on_thread(stream: impl Read + Send + 'static) -> Box<dyn Read + Send> {
     let (sender, receiver) = sync_channel::<std::io::Result<Vec<u8>>>(BLOCKS_WAITING);
     let mut stream = stream;
     std::thread::spawn(move || {

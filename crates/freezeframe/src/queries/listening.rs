@@ -21,7 +21,7 @@ const ENTRANCE: Deadlines = Deadlines {
 pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// What a way gives: the digest and what it cost, in words.
-pub(super) struct Seen {
+pub(super) struct LiveDigest {
     pub(super) digest: QueryDigest,
     /// Sums over all classes, where single statements were seen.
     pub(super) total: Option<model::QueryClass>,
@@ -31,12 +31,12 @@ pub(super) struct Seen {
 }
 
 /// Why a way gives nothing: it is not possible here, and the next one may be; or the user has to know.
-pub(super) enum Not {
+pub(super) enum Unavailable {
     Possible(Absent),
     Error(anyhow::Error),
 }
 
-impl<E: Into<anyhow::Error>> From<E> for Not {
+impl<E: Into<anyhow::Error>> From<E> for Unavailable {
     fn from(error: E) -> Self {
         Self::Error(error.into())
     }

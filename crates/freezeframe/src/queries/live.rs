@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use cli::output;
-use model::{Absent, QueryDigest, QueryWay, Reason};
+use model::{Absent, QueryDigest, QueryMethod, Reason};
 use recorder::Target;
 use recorder::packets::{
     CaptureError, Collector, PacketOptions, ask_open_connections, blind_spots, capture, complete,
 };
 use report::evidence::queries_json::queries_json;
 use report::evidence::queries_text::{QueriesTextOptions, queries_text};
-use server::digests::{Asked, DigestReader};
+use server::digests::{DigestCoverage, DigestReader};
 use server::{Address, Deadlines, Session, Waits};
 
 use super::arrange::arrange;
-use super::listening::{Listening, Not, POLL, Seen, answers, wait, wait_for};
+use super::listening::{Listening, LiveDigest, POLL, Unavailable, answers, wait, wait_for};
 use super::{file, general_log, options};
-use crate::args::{CompatArg, GroupByArg, Queries, WayArg};
+use crate::args::{CompatArg, GroupByArg, Queries, QueryMethodArg};
 use crate::config::Config;
 use crate::live::stop_on_signals;
 use crate::targets;
@@ -90,57 +90,57 @@ fn target(args: &Queries, config: &Config) -> Result<Target> {
     targets.pop().ok_or_else(|| anyhow!("there is no server"))
 }
 
-type WayOf = fn(&Listening<'_>) -> Result<Seen, Not>;
+type WayOf = fn(&Listening<'_>) -> Result<LiveDigest, Unavailable>;
 
-fn first_that_works(listening: &Listening<'_>) -> Result<Seen> {
+fn first_that_works(listening: &Listening<'_>) -> Result<LiveDigest> {
     let live = &listening.args.live;
     let ways: Vec<WayOf> = match (live.way, &listening.target.other_host) {
-        (WayArg::PerformanceSchema, _) | (WayArg::Auto, Some(_)) => vec![digests],
+        (QueryMethodArg::PerformanceSchema, _) | (QueryMethodArg::Auto, Some(_)) => vec![digests],
         // Packets and logs that we can read are this host's.
         (_, Some(host)) => bail!(
             "the server runs on {host}: from here only --way performance-schema sees what it is asked"
         ),
-        (WayArg::Auto, None) => vec![digests_or_packets, packets, general_log::listen],
-        (WayArg::Packets, None) => vec![packets],
-        (WayArg::GeneralLog, None) => vec![general_log::listen],
+        (QueryMethodArg::Auto, None) => vec![digests_or_packets, packets, general_log::listen],
+        (QueryMethodArg::Packets, None) => vec![packets],
+        (QueryMethodArg::GeneralLog, None) => vec![general_log::listen],
     };
     let mut why = Vec::new();
     for way in ways {
         match way(listening) {
             // What was seen until then is told; who never got so far is done.
-            Err(Not::Possible(_)) if listening.stop.is_set() => {
+            Err(Unavailable::Possible(_)) if listening.stop.is_set() => {
                 bail!("interrupted: nothing was seen yet")
             }
             Ok(mut seen) => {
                 // What a gentler way would have told is no blind spot of this one.
                 seen.digest.tried.splice(..0, why);
                 for absent in &seen.digest.tried {
-                    output::note(&format!("not by {}", words(absent)));
+                    output::note(&format!("not by {}", absent_text(absent)));
                 }
                 seen.digest.blind.dedup();
                 return Ok(seen);
             }
-            Err(Not::Possible(absent)) => why.push(absent),
-            Err(Not::Error(error)) => return Err(error),
+            Err(Unavailable::Possible(absent)) => why.push(absent),
+            Err(Unavailable::Error(error)) => return Err(error),
         }
     }
-    let why: Vec<String> = why.iter().map(words).collect();
+    let why: Vec<String> = why.iter().map(absent_text).collect();
     bail!("no way to see statements: not by {}", why.join("; not by "))
 }
 
-fn words(absent: &Absent) -> String {
+fn absent_text(absent: &Absent) -> String {
     format!(
         "{}: {}: {}",
         absent.what,
-        absent.reason.words(),
+        absent.reason.to_text(),
         absent.detail
     )
 }
 
 const SCHEMA: &str = "performance_schema";
 
-fn not_by_schema(absent: Absent) -> Not {
-    Not::Possible(Absent {
+fn not_by_schema(absent: Absent) -> Unavailable {
+    Unavailable::Possible(Absent {
         what: SCHEMA.to_owned(),
         ..absent
     })
@@ -156,7 +156,7 @@ struct Digests {
 }
 
 /// The server's own sums, before and after.
-fn digests(listening: &Listening<'_>) -> Result<Seen, Not> {
+fn digests(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
     let begun = Digests::begin(listening)?;
     wait(listening, begun.begin);
     Ok(begun.end(listening)?)
@@ -164,7 +164,7 @@ fn digests(listening: &Listening<'_>) -> Result<Seen, Not> {
 
 /// The server's own sums; packets where a first look shows that the sums miss what is asked. The sums go on beside them,
 /// and are told when the packets have even less: clients of a unix socket send none.
-fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
+fn digests_or_packets(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
     let mut begun = Digests::begin(listening)?;
     wait_for(
         listening,
@@ -186,7 +186,7 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         format!(
             "in the first {:.1} s {}",
             begun.begin.elapsed().as_secs_f64(),
-            asked.words()
+            asked.to_text()
         ),
     );
     let why = match packets(listening) {
@@ -207,7 +207,7 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
                 ),
             )
         }
-        Err(Not::Possible(absent)) => absent,
+        Err(Unavailable::Possible(absent)) => absent,
         Err(error) => return Err(error),
     };
     wait(listening, begun.begin);
@@ -217,7 +217,7 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<Seen, Not> {
 }
 
 impl Digests {
-    fn begin(listening: &Listening<'_>) -> Result<Self, Not> {
+    fn begin(listening: &Listening<'_>) -> Result<Self, Unavailable> {
         let Some(address) = listening.target.first_address() else {
             return Err(not_by_schema(Absent::new(
                 SCHEMA,
@@ -244,17 +244,20 @@ impl Digests {
     }
 
     /// A look at the sums between other things. After Ctrl-C it is a short one.
-    fn look(&mut self, listening: &Listening<'_>) -> Option<Asked> {
+    fn look(&mut self, listening: &Listening<'_>) -> Option<DigestCoverage> {
         let now = Instant::now();
         let time = LOOK.max(listening.time / LOOK_PARTS).min(READING);
         self.session.set_waits(match listening.stop.is_set() {
             true => Waits::from(DEADLINES).no_later_than(now + AFTER_STOP / 2),
             false => waits(listening, now + time),
         });
-        self.reader.look(&mut self.session).ok().flatten()
+        self.reader
+            .measure_coverage(&mut self.session)
+            .ok()
+            .flatten()
     }
 
-    fn end(mut self, listening: &Listening<'_>) -> Result<Seen> {
+    fn end(mut self, listening: &Listening<'_>) -> Result<LiveDigest> {
         let begin = Instant::now();
         let mut until = begin + READING;
         let mut is_stopped = false;
@@ -273,7 +276,7 @@ impl Digests {
                 Ok(None) => {}
                 Err(absent) if Instant::now() >= until => bail!(
                     "performance_schema could not be read a second time ({}); try --way packets",
-                    words(&absent)
+                    absent_text(&absent)
                 ),
                 Err(_) => std::thread::sleep(POLL),
             }
@@ -283,7 +286,7 @@ impl Digests {
             self.first.as_secs_f64() * 1000.0,
             begin.elapsed().as_secs_f64() * 1000.0
         );
-        Ok(Seen {
+        Ok(LiveDigest {
             digest,
             total: None,
             cost,
@@ -339,8 +342,9 @@ fn connect(listening: &Listening<'_>, address: &Address, waits: Waits) -> Result
 const PACKETS: &str = "packets";
 
 /// Packets on the server's port. The server is asked once who is connected; it need not answer.
-fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
-    let not = |reason: Reason, detail: &str| Not::Possible(Absent::new(PACKETS, reason, detail));
+fn packets(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
+    let not =
+        |reason: Reason, detail: &str| Unavailable::Possible(Absent::new(PACKETS, reason, detail));
     let of_process = listening
         .target
         .process
@@ -380,14 +384,18 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
         collector.take(statement);
     })
     .map_err(refused)?;
-    let mut told = file::finish_as(listening.args, collector.into_digester(), QueryWay::Packets)?;
+    let mut told = file::finish_as(
+        listening.args,
+        collector.into_digester(),
+        QueryMethod::Packets,
+    )?;
     complete(&mut told, &captured, blind_spots(&options, &captured));
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
         "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
         cpu.as_secs_f64()
     );
-    Ok(Seen {
+    Ok(LiveDigest {
         digest: told.digest,
         total: Some(told.total),
         cost,
@@ -396,14 +404,14 @@ fn packets(listening: &Listening<'_>) -> Result<Seen, Not> {
 }
 
 /// Arguments that choose between single statements mean nothing where only sums are seen.
-fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
+fn sums_only(args: &Queries, way: &str) -> Result<(), Unavailable> {
     let single = !args.filters.is_empty()
         || args.group_by != GroupByArg::Fingerprint
         || args.compat.is_some();
     if !single {
         return Ok(());
     }
-    Err(Not::Possible(Absent::new(
+    Err(Unavailable::Possible(Absent::new(
         way,
         Reason::Unsupported,
         "--filter, --group-by and --compat need single statements: --way packets or general-log",
@@ -411,7 +419,7 @@ fn sums_only(args: &Queries, way: &str) -> Result<(), Not> {
 }
 
 /// Prints a digest in the form that is asked for.
-fn show(args: &Queries, title: &str, seen: &Seen) -> Result<()> {
+fn show(args: &Queries, title: &str, seen: &LiveDigest) -> Result<()> {
     let total = seen.total.as_ref();
     if let Some(path) = &args.html {
         let page = report::queries_page(title, &seen.digest, total);

@@ -20,7 +20,7 @@ pub(super) fn run(args: &Queries) -> Result<ExitCode> {
         follow::run(args)?
     } else {
         let (digester, kind, amount) = file::read(&args.files, &options::options(args)?)?;
-        file::tell_remarks(&digester, amount);
+        file::print_remarks(&digester, amount);
         file::finish(args, digester, kind)?
     };
     print(args, &digest)?;

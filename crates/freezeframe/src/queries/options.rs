@@ -18,7 +18,7 @@ pub(super) fn options(args: &Queries) -> Result<Options> {
     let now = Zoned::now();
     let moment = |text: &Option<String>| {
         let text = text.as_deref();
-        text.map(|text| moment(text, &now))
+        text.map(|text| parse_time(text, &now))
             .transpose()
             .map_err(usage)
     };
@@ -65,7 +65,7 @@ pub(super) fn limit(args: &Queries) -> Option<usize> {
 
 /// A moment, microseconds since 1970 UTC: `2026-11-20T14:00:00Z`, `2026-11-20 14:00`, `2026-11-20`, `14:00` (today), or
 /// how long ago (`90s`). Without a zone it is local.
-pub(crate) fn moment(text: &str, now: &Zoned) -> Result<i64> {
+pub(crate) fn parse_time(text: &str, now: &Zoned) -> Result<i64> {
     let text = text.trim();
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment.as_microsecond());
@@ -103,7 +103,7 @@ mod tests {
             ("90s", us("2026-11-20T14:58:30Z")),
             ("2h", us("2026-11-20T13:00:00Z")),
         ] {
-            assert_eq!(moment(text, &now).unwrap(), moment_us, "{text}");
+            assert_eq!(parse_time(text, &now).unwrap(), moment_us, "{text}");
         }
         // In the zone of the machine, whatever that is.
         let local = |text: &str| {
@@ -117,8 +117,8 @@ mod tests {
             ("14:00", "2026-11-20T14:00:00"),
             ("14:00:05", "2026-11-20T14:00:05"),
         ] {
-            assert_eq!(moment(text, &now).unwrap(), local(whole), "{text}");
+            assert_eq!(parse_time(text, &now).unwrap(), local(whole), "{text}");
         }
-        assert!(moment("soon", &now).is_err());
+        assert!(parse_time("soon", &now).is_err());
     }
 }

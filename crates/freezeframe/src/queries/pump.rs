@@ -24,7 +24,7 @@ const PARTS_MAX: usize = 2;
 
 /// What was read beside the events.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Amount {
+pub(super) struct ReadCounts {
     pub(super) bytes: u64,
     /// Bytes that belong to no event.
     pub(super) stray: u64,
@@ -98,10 +98,10 @@ impl Pump {
     }
 
     /// The end: the rest of the log's bytes is an event, or none.
-    pub(super) fn finish(&mut self, digester: &mut Digester) -> Amount {
+    pub(super) fn finish(&mut self, digester: &mut Digester) -> ReadCounts {
         self.wants_more = false;
         self.digest(digester, true);
-        Amount {
+        ReadCounts {
             bytes: self.bytes,
             stray: self.reader.stray_bytes(),
         }
@@ -118,9 +118,9 @@ pub(super) fn digest(
     digester: &mut Digester,
     options: &Options,
     progress: &Progress,
-) -> Result<Amount> {
+) -> Result<ReadCounts> {
     let Some(kind) = input.kind else {
-        return Ok(Amount::default());
+        return Ok(ReadCounts::default());
     };
     let read = match input.bytes {
         Bytes::File(file, length) if kind == LogKind::Slow && options.can_be_parted() => {
@@ -145,7 +145,7 @@ fn in_order(
     kind: LogKind,
     digester: &mut Digester,
     progress: &Progress,
-) -> Result<Amount> {
+) -> Result<ReadCounts> {
     let mut pump = Pump::new(kind);
     pump_all(&mut pump, source, digester, progress)?;
     Ok(pump.finish(digester))
@@ -176,14 +176,14 @@ fn in_parts(
     borders: &[u64],
     (digester, options): (&mut Digester, &Options),
     progress: &Progress,
-) -> Result<Amount> {
+) -> Result<ReadCounts> {
     let mut parts = borders
         .iter()
         .copied()
         .zip(borders.iter().copied().skip(1))
         .map(|(at, end)| Part { file, at, end });
     let Some(mut first) = parts.next() else {
-        return Ok(Amount::default());
+        return Ok(ReadCounts::default());
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = parts

@@ -13,12 +13,12 @@ use cli::output;
 use recorder::{Notice, Recorder, RecorderConfig, Target, host_name};
 use signal_hook::consts::SIGHUP;
 
+use super::reporter::{Known, Servers};
 use super::service::Service;
-use super::teller::{Known, Servers};
 use crate::config::Config;
-use crate::control::{AllRecorded, Recorded};
+use crate::control::{ControlledRecorder, ControlledRecorders};
 use crate::listen::Board;
-use crate::refused::Who;
+use crate::refused::RefusedLogin;
 use crate::room;
 use crate::target_config::TargetConfig;
 use crate::targets_file;
@@ -60,7 +60,7 @@ pub(super) struct Around {
     notices: Sender<(String, Notice)>,
     pub(super) service: Option<Arc<Service>>,
     board: Arc<Board>,
-    recorded: AllRecorded,
+    recorded: ControlledRecorders,
     servers: Servers,
 }
 
@@ -98,7 +98,7 @@ impl Fleet {
                 notices,
                 service,
                 board,
-                recorded: AllRecorded::default(),
+                recorded: ControlledRecorders::default(),
                 servers: Servers::default(),
             },
             stop,
@@ -107,7 +107,7 @@ impl Fleet {
         }
     }
 
-    pub(super) fn recorded(&self) -> AllRecorded {
+    pub(super) fn recorded(&self) -> ControlledRecorders {
         self.around.recorded.clone()
     }
 
@@ -331,7 +331,7 @@ impl Around {
             name: target.name(),
             host: target.other_host.clone().unwrap_or_else(host_name),
             is_elsewhere: target.other_host.is_some(),
-            who: Who::of(&target),
+            who: RefusedLogin::of(&target),
             pulse: OnceLock::new(),
             labels,
         };
@@ -349,9 +349,9 @@ impl Around {
         }
         self.board.add(&label, &name, recorder.pulse());
         self.board.labels(&label, &labels);
-        self.recorded.add(Recorded {
+        self.recorded.add(ControlledRecorder {
             label,
-            asked: recorder.asked(),
+            asked: recorder.capture_requests(),
             pulse: recorder.pulse(),
         });
         Ok(recorder)

@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// Tells an entry. `text` has a line or several, without the time: journald has it.
-    pub(super) fn tell(&self, label: &str, text: &str, entry: &Entry) -> io::Result<()> {
+    pub(super) fn send(&self, label: &str, text: &str, entry: &Entry) -> io::Result<()> {
         let priority = entry.priority.to_string();
         let lines: Vec<String> = text.lines().map(output::plain).collect();
         let lines = lines.join("\n");
@@ -247,7 +247,7 @@ mod tests {
             },
         };
         let entry = journal.entry("3306", &begun, None);
-        journal.tell("3306", "STALL  40\u{1b}[2J", &entry).unwrap();
+        journal.send("3306", "STALL  40\u{1b}[2J", &entry).unwrap();
         let fields = heard(&daemon);
         assert!(!fields["MESSAGE"].contains('\u{1b}'), "{fields:?}");
         assert_eq!(
@@ -283,7 +283,7 @@ mod tests {
         };
         let entry = journal.entry("3306", &written, Some(&verdict));
         let text = "CAUSE  it\nincident x.frame";
-        journal.tell("3306", text, &entry).unwrap();
+        journal.send("3306", text, &entry).unwrap();
         let fields = heard(&daemon);
         assert_eq!(fields["MESSAGE"], text);
         assert_eq!(fields["MESSAGE_ID"], VERDICT);
@@ -297,11 +297,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (journal, daemon) = journal(dir.path());
         let long = "ä".repeat(MESSAGE_BYTES_MAX);
-        journal.tell("", &long, &PLAIN).unwrap();
+        journal.send("", &long, &PLAIN).unwrap();
         let fields = heard(&daemon);
         assert!(fields["MESSAGE"].len() <= MESSAGE_BYTES_MAX);
         assert_eq!(fields.len(), 3, "{fields:?}");
         drop(daemon);
-        assert!(journal.tell("", "x", &PLAIN).is_err());
+        assert!(journal.send("", "x", &PLAIN).is_err());
     }
 }

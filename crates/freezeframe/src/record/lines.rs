@@ -4,9 +4,9 @@ use anyhow::Result;
 use cli::output;
 use diagnosis::Verdict;
 use model::{Absent, Incident, Reason};
-use recorder::{Notice, Why};
+use recorder::{DeletionReason, Notice};
 
-use super::teller::{Explained, Teller};
+use super::reporter::{Explained, Reporter};
 use crate::refused;
 
 /// What is told.
@@ -18,9 +18,9 @@ enum Told {
     Page(String),
 }
 
-impl Teller {
+impl Reporter {
     /// Tells it, if it is worth it.
-    pub(super) fn tell_text(
+    pub(super) fn report_text(
         &self,
         label: &str,
         notice: Notice,
@@ -52,7 +52,7 @@ impl Teller {
             other => other,
         };
         let mut lines = Vec::new();
-        for told in self.told(notice, explained) {
+        for told in self.lines_of(notice, explained) {
             match told {
                 // For journald the lines on a notice are one entry.
                 Told::Line(line) if entry.is_some() => lines.push(line),
@@ -92,7 +92,7 @@ impl Teller {
         Some(Some(format!("without all that the server tells: {line}")))
     }
 
-    fn told(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
+    fn lines_of(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
         let line = match notice {
             Notice::Started(server) => match server.pid {
                 Some(pid) => format!("recording pid {pid}, {}", server.address),
@@ -106,7 +106,7 @@ impl Teller {
             Notice::Absent(absent) => format!(
                 "without {}: {} ({})",
                 absent.what,
-                absent.reason.words(),
+                absent.reason.to_text(),
                 absent.detail
             ),
             Notice::Triggered {
@@ -215,11 +215,13 @@ impl Teller {
                 let name = path.file_name().unwrap_or_default().display();
                 let mib = bytes as f64 / f64::from(1 << 20);
                 match why {
-                    Why::Age => format!("deleted {name}, {mib:.1} MiB: older than incident_days"),
-                    Why::Size => format!(
+                    DeletionReason::Age => {
+                        format!("deleted {name}, {mib:.1} MiB: older than incident_days")
+                    }
+                    DeletionReason::Size => format!(
                         "deleted {name}, {mib:.1} MiB: all incidents took more than incident_mebibytes"
                     ),
-                    Why::Space => {
+                    DeletionReason::Space => {
                         let what = match path.extension().is_some_and(|end| end == "db") {
                             true => "made smaller",
                             false => "deleted",
@@ -259,7 +261,7 @@ fn length(from_ms: i64, to_ms: i64) -> String {
 
 /// What a stall that is over came from, and what users felt.
 fn caused(incident: &Incident, verdict: &Verdict) -> String {
-    let felt = report::felt(incident);
+    let felt = report::client_impact(incident);
     match report::first_finding(verdict) {
         Some(finding) => format!("CAUSE  {finding}. {felt}"),
         None => format!("CAUSE  no known cause fits what was recorded. {felt}"),
@@ -276,15 +278,15 @@ mod tests {
     use model::Trigger;
     use testbed::{IncidentSize, made_incident};
 
-    use super::super::teller::Servers;
+    use super::super::reporter::Servers;
     use super::*;
     use crate::episodes::Episodes;
     use crate::explain::verdict;
     use crate::hooks::Hooks;
     use crate::listen::Board;
 
-    fn teller(dir: &Path, verbose: bool) -> Teller {
-        Teller {
+    fn teller(dir: &Path, verbose: bool) -> Reporter {
+        Reporter {
             json: false,
             verbose,
             html: true,
@@ -343,7 +345,7 @@ mod tests {
             (written, explained()),
         ];
         let told = notices.into_iter();
-        told.flat_map(|(notice, explained)| teller.told(notice, explained))
+        told.flat_map(|(notice, explained)| teller.lines_of(notice, explained))
             .collect()
     }
 

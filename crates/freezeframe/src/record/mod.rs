@@ -4,8 +4,8 @@ mod fleet;
 mod journal;
 mod lines;
 mod newcomers;
+mod reporter;
 mod service;
-mod teller;
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cli::{output, usage};
-use recorder::{ASKED_MS, GeneralLogPermit, host_name, keep_within};
+use recorder::{GeneralLogPermit, REQUESTED_MS, host_name, keep_within};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 use crate::args::Record;
 use crate::config::Config;
-use crate::control::AllRecorded;
+use crate::control::ControlledRecorders;
 use crate::episodes::Episodes;
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names, Status};
@@ -30,8 +30,8 @@ use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
 
 use self::fleet::{Fleet, TargetsFrom};
 use self::journal::Journal;
+use self::reporter::Reporter;
 use self::service::Service;
-use self::teller::Teller;
 
 /// How soon a signal that asks for an incident is seen.
 const ASKED_POLL: Duration = Duration::from_millis(200);
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     if let Some(time) = args.for_time {
         stop_after(time, stop.clone())?;
     }
-    let teller = Teller {
+    let teller = Reporter {
         json: args.json,
         verbose: args.verbose,
         html: !args.no_html,
@@ -207,7 +207,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
 }
 
 /// SIGUSR1: an incident of each recorded server, now.
-fn capture_when_asked(recorded: AllRecorded, stop: Arc<AtomicBool>) -> Result<()> {
+fn capture_when_asked(recorded: ControlledRecorders, stop: Arc<AtomicBool>) -> Result<()> {
     let signal = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
     std::thread::Builder::new()
@@ -216,7 +216,7 @@ fn capture_when_asked(recorded: AllRecorded, stop: Arc<AtomicBool>) -> Result<()
             while !stop.load(Ordering::Relaxed) {
                 if signal.swap(false, Ordering::Relaxed) {
                     for recorder in recorded.now() {
-                        drop(recorder.asked.ask(ASKED_MS));
+                        drop(recorder.asked.ask(REQUESTED_MS));
                     }
                 }
                 std::thread::sleep(ASKED_POLL);

@@ -10,7 +10,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use recorder::Beating;
+use recorder::Heartbeat;
 
 /// A datagram that does not get through in this time is given up: nothing may hold up the sampling.
 const SEND_MAX: Duration = Duration::from_millis(100);
@@ -96,7 +96,7 @@ impl Service {
     }
 
     /// A recorder's loop came around. What is due is told from there.
-    pub(super) fn beat(&self, recorder: usize, beating: Beating) {
+    pub(super) fn beat(&self, recorder: usize, beating: Heartbeat) {
         let now = Instant::now();
         let mut loops = self.loops();
         let message = loops.after(recorder, beating, now, self.every);
@@ -113,17 +113,19 @@ impl Loops {
     fn after(
         &mut self,
         recorder: usize,
-        beating: Beating,
+        beating: Heartbeat,
         now: Instant,
         every: Option<Duration>,
     ) -> Option<&'static str> {
         match beating {
-            Beating::Stops if self.stops || !self.recorders.contains_key(&recorder) => return None,
-            Beating::Stops => {
+            Heartbeat::Stops if self.stops || !self.recorders.contains_key(&recorder) => {
+                return None;
+            }
+            Heartbeat::Stops => {
                 self.stops = true;
                 return Some("STOPPING=1\nSTATUS=Writing what was captured.\n");
             }
-            Beating::Goes { samples } => self.recorders.get_mut(&recorder)?.taken = samples,
+            Heartbeat::Goes { samples } => self.recorders.get_mut(&recorder)?.taken = samples,
         }
         if self.stops {
             return None;
@@ -135,7 +137,7 @@ impl Loops {
         }
         if !self.is_ready {
             self.is_ready = true;
-            self.tell(now);
+            self.notify(now);
             return Some("READY=1\nSTATUS=Recording.\n");
         }
         let every = every?;
@@ -143,7 +145,7 @@ impl Loops {
             .told_at
             .is_none_or(|told| now.duration_since(told) >= every);
         is_due.then(|| {
-            self.tell(now);
+            self.notify(now);
             "WATCHDOG=1\n"
         })
     }
@@ -155,7 +157,7 @@ impl Loops {
         }
         if !self.is_ready {
             self.is_ready = true;
-            self.tell(now);
+            self.notify(now);
             return Some("READY=1\nSTATUS=No server runs here yet.\n");
         }
         let every = every?;
@@ -163,12 +165,12 @@ impl Loops {
             .told_at
             .is_none_or(|told| now.duration_since(told) >= every);
         is_due.then(|| {
-            self.tell(now);
+            self.notify(now);
             "WATCHDOG=1\n"
         })
     }
 
-    fn tell(&mut self, now: Instant) {
+    fn notify(&mut self, now: Instant) {
         for count in self.recorders.values_mut() {
             count.told = count.taken;
         }
@@ -196,7 +198,7 @@ mod tests {
         let begin = Instant::now();
         let mut beat = |recorder, samples, seconds| {
             let now = begin + Duration::from_secs(seconds);
-            let told = loops.after(recorder, Beating::Goes { samples }, now, every);
+            let told = loops.after(recorder, Heartbeat::Goes { samples }, now, every);
             told.map(|told| told.split('=').next().unwrap())
         };
         assert_eq!(beat(0, 0, 0), None, "nothing was taken yet");
@@ -209,10 +211,10 @@ mod tests {
         assert_eq!(beat(0, 99, 30), None);
         assert_eq!(beat(1, 9, 30), None);
         assert_eq!(beat(1, 10, 40), Some("WATCHDOG"));
-        let stops = |loops: &mut Loops| loops.after(0, Beating::Stops, begin, every);
+        let stops = |loops: &mut Loops| loops.after(0, Heartbeat::Stops, begin, every);
         assert!(stops(&mut loops).unwrap().starts_with("STOPPING=1\n"));
         assert_eq!(stops(&mut loops), None, "once");
-        let goes = Beating::Goes { samples: 1000 };
+        let goes = Heartbeat::Goes { samples: 1000 };
         assert_eq!(
             loops.after(0, goes, begin + Duration::from_secs(99), every),
             None
@@ -231,14 +233,14 @@ mod tests {
         assert_eq!(loops.while_none(after(10), every), Some("WATCHDOG=1\n"));
         loops.recorders.insert(7, Count::default());
         assert_eq!(loops.while_none(after(99), every), None, "it tells itself");
-        let goes = Beating::Goes { samples: 1 };
+        let goes = Heartbeat::Goes { samples: 1 };
         assert_eq!(loops.after(7, goes, after(99), every), Some("WATCHDOG=1\n"));
     }
 
     #[test]
     fn without_a_watch_it_is_told_once() {
         let mut loops = loops(1);
-        let goes = |samples| Beating::Goes { samples };
+        let goes = |samples| Heartbeat::Goes { samples };
         let now = Instant::now();
         assert!(loops.after(0, goes(1), now, None).is_some());
         assert_eq!(
@@ -261,7 +263,7 @@ mod tests {
         ] {
             let service = Service::at(&address, None).unwrap();
             service.expect(0);
-            service.beat(0, Beating::Goes { samples: 1 });
+            service.beat(0, Heartbeat::Goes { samples: 1 });
             let mut text = [0; 64];
             let length = manager.recv(&mut text).unwrap();
             assert_eq!(&text[..length], b"READY=1\nSTATUS=Recording.\n");

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use kernel::clock::{boot_id, boottime_ms, wall_ms};
 use kernel::roots::ProcRoot;
 
-use super::{Found, Scene};
+use super::{CheckResult, TestSetup};
 
 /// 2026-01-01: this program is younger, so an earlier time of day is wrong.
 const BORN_MS: i64 = 1_767_225_600_000;
@@ -20,7 +20,7 @@ const PARTED_MS_MAX: i64 = 50;
 /// A file may be younger than now by so much: clocks of network file systems.
 const AHEAD_MS_MAX: i64 = 60_000;
 
-pub(super) fn runs(scene: &Scene) -> Vec<Found> {
+pub(super) fn runs(scene: &TestSetup) -> Vec<CheckResult> {
     let (boot, wall) = both();
     std::thread::sleep(WATCHED);
     let (boot_then, wall_then) = both();
@@ -55,43 +55,43 @@ fn judged(
     parted_ms: i64,
     newest_ms: Option<i64>,
     has_boot_id: bool,
-) -> Found {
+) -> CheckResult {
     const CHECK: &str = "clock";
     let set = "set it: timedatectl set-ntp true, or chronyd";
     if passed_ms <= 0 {
         let says = "the clock since boot stands still: nothing can be put in order";
-        return Found::failed(CHECK, says, "please report it, with the kernel's version");
+        return CheckResult::failed(CHECK, says, "please report it, with the kernel's version");
     }
     if wall_ms < BORN_MS {
         let says = format!(
             "the time of day is {}, which is before this program was made",
-            moment(wall_ms)
+            date_time(wall_ms)
         );
-        return Found::failed(CHECK, says, set);
+        return CheckResult::failed(CHECK, says, set);
     }
     if parted_ms.abs() > PARTED_MS_MAX {
         let says = format!(
             "the time of day moved by {parted_ms} ms in {passed_ms} ms; records keep their order, their time of day does not"
         );
-        return Found::note(CHECK, says).advised(set);
+        return CheckResult::note(CHECK, says).advised(set);
     }
     if let Some(newest) = newest_ms.filter(|newest| *newest > wall_ms + AHEAD_MS_MAX) {
         let says = format!(
             "it is {}, and there are records of {}: the clock was set back",
-            moment(wall_ms),
-            moment(newest)
+            date_time(wall_ms),
+            date_time(newest)
         );
-        return Found::note(CHECK, says).advised("nothing, if it is right now");
+        return CheckResult::note(CHECK, says).advised("nothing, if it is right now");
     }
     if !has_boot_id {
         let says =
             "the kernel does not tell which boot this is: times of two boots cannot be told apart";
-        return Found::note(CHECK, says);
+        return CheckResult::note(CHECK, says);
     }
-    Found::works(CHECK, format!("runs evenly; it is {}", moment(wall_ms)))
+    CheckResult::works(CHECK, format!("runs evenly; it is {}", date_time(wall_ms)))
 }
 
-fn moment(wall_ms: i64) -> String {
+fn date_time(wall_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(wall_ms)
         .map_or_else(|_| wall_ms.to_string(), |moment| moment.to_string())
 }

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use recorder::{Disk, RetentionLimits};
-use store::{Around, History, HistoryLimits, OpenIncident, SessionStart, read_frame, write_frame};
+use store::{
+    History, HistoryLimits, IncidentMargins, OpenIncident, SessionStart, read_incident,
+    write_incident,
+};
 
-use super::{Found, Scene, stall};
+use super::{CheckResult, TestSetup, stall};
 
 /// Below this no incident has room: one of a minute with a thousand sessions and its page is a few MiB.
 const FREE_BYTES_MIN: u64 = 64 << 20;
@@ -20,10 +23,10 @@ const OTHERS_WRITE: u32 = 0o022;
 const OTHERS_READ: u32 = 0o055;
 
 /// Directories that were not there before the test.
-pub(super) struct Made(Vec<PathBuf>);
+pub(super) struct CreatedDirs(Vec<PathBuf>);
 
-impl Made {
-    pub(super) fn of(dir: &Path) -> Self {
+impl CreatedDirs {
+    pub(super) fn missing_below(dir: &Path) -> Self {
         let missing = dir.ancestors().take_while(|path| !path.exists());
         Self(missing.map(Path::to_owned).collect())
     }
@@ -36,33 +39,37 @@ impl Made {
     }
 }
 
-pub(super) fn directory(scene: &Scene) -> Vec<Found> {
+pub(super) fn directory(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "directory";
     let dir = scene.dir.display();
     let chown = "give it to the recorder's user: chown freezeframe: and chmod 700, or name another one (dir, --dir)";
     if let Err(error) = store::make_private_dir(&scene.dir) {
-        return vec![Found::failed(CHECK, error.to_string(), chown)];
+        return vec![CheckResult::failed(CHECK, error.to_string(), chown)];
     }
     let written = tempfile::Builder::new()
         .prefix(".self-test-")
         .tempfile_in(&scene.dir);
     if let Err(error) = written {
         let says = format!("{dir}: nothing can be written: {error}");
-        return vec![Found::failed(CHECK, says, chown)];
+        return vec![CheckResult::failed(CHECK, says, chown)];
     }
     let Ok(there) = scene.dir.metadata() else {
-        return vec![Found::failed(CHECK, format!("{dir}: it is gone"), chown)];
+        return vec![CheckResult::failed(
+            CHECK,
+            format!("{dir}: it is gone"),
+            chown,
+        )];
     };
     let mode = there.permissions().mode() & 0o7777;
     let private = format!("chmod 700 {dir}");
     if mode & OTHERS_WRITE != 0 {
         let says =
             format!("{dir}: mode {mode:04o}: others can put files in place of the recorder's");
-        return vec![Found::failed(CHECK, says, private)];
+        return vec![CheckResult::failed(CHECK, says, private)];
     }
     let mut found = vec![match mode & OTHERS_READ {
-        0 => Found::works(CHECK, format!("{dir}: written to, mode {mode:04o}")),
-        _ => Found::note(
+        0 => CheckResult::works(CHECK, format!("{dir}: written to, mode {mode:04o}")),
+        _ => CheckResult::note(
             CHECK,
             format!(
                 "{dir}: mode {mode:04o}: others see the names of incidents (their files are 0600)"
@@ -77,18 +84,18 @@ pub(super) fn directory(scene: &Scene) -> Vec<Found> {
             there.uid()
         );
         let to_do = "test it as the recorder's user: docs/install.md, Test a deployment";
-        found.push(Found::note("user", says).advised(to_do));
+        found.push(CheckResult::note("user", says).advised(to_do));
     }
     found
 }
 
-pub(super) fn space(scene: &Scene) -> Vec<Found> {
+pub(super) fn space(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "free space";
     let place = scene.dir.ancestors().find(|path| path.exists());
     let there = kernel::places::room(place.unwrap_or(Path::new("/")));
     let Ok(there) = there else {
         let says = format!("{}: its file system does not tell", scene.dir.display());
-        return vec![Found::note(CHECK, says)];
+        return vec![CheckResult::note(CHECK, says)];
     };
     let disk = Disk {
         free: there.free_bytes,
@@ -104,7 +111,7 @@ pub(super) fn space(scene: &Scene) -> Vec<Found> {
     )]
 }
 
-fn space_of(disk: Disk, short: u64, files: Option<u64>, history: u64) -> Found {
+fn space_of(disk: Disk, short: u64, files: Option<u64>, history: u64) -> CheckResult {
     const CHECK: &str = "free space";
     let Disk { free, all } = disk;
     let mib = |bytes: u64| bytes >> 20;
@@ -112,30 +119,32 @@ fn space_of(disk: Disk, short: u64, files: Option<u64>, history: u64) -> Found {
     if free < FREE_BYTES_MIN {
         let to_do =
             "make room, or name a directory elsewhere (dir, --dir): no incident could be written";
-        return Found::failed(CHECK, says, to_do);
+        return CheckResult::failed(CHECK, says, to_do);
     }
     if let Some(files) = files.filter(|files| *files < FREE_FILES_MIN) {
         let says = format!("{says}, but room for {files} more files only");
-        return Found::failed(CHECK, says, "delete files there: its inodes are used up");
+        return CheckResult::failed(CHECK, says, "delete files there: its inodes are used up");
     }
     if short > 0 {
         let says = format!(
             "{says}: {} MiB less than must be left, so the history becomes smaller, and old incidents may go",
             mib(short).max(1)
         );
-        return Found::note(CHECK, says).advised("make room, or set free_mebibytes of [retention]");
+        return CheckResult::note(CHECK, says)
+            .advised("make room, or set free_mebibytes of [retention]");
     }
     if free < history {
         let says = format!(
             "{says}: less than the history of one server may take ({} MiB)",
             mib(history)
         );
-        return Found::note(CHECK, says).advised("make room, or set mebibytes of [history] lower");
+        return CheckResult::note(CHECK, says)
+            .advised("make room, or set mebibytes of [history] lower");
     }
-    Found::works(CHECK, says)
+    CheckResult::works(CHECK, says)
 }
 
-fn history_limits(scene: &Scene) -> HistoryLimits {
+fn history_limits(scene: &TestSetup) -> HistoryLimits {
     let recording = scene.config.recorder(scene.dir.clone()).ok();
     recording
         .and_then(|recording| recording.history)
@@ -143,7 +152,7 @@ fn history_limits(scene: &Scene) -> HistoryLimits {
 }
 
 /// A directory beside the incidents, on the same file system; gone when it is dropped.
-fn room(scene: &Scene) -> Result<tempfile::TempDir, String> {
+fn room(scene: &TestSetup) -> Result<tempfile::TempDir, String> {
     let dir = tempfile::Builder::new()
         .prefix(".self-test-")
         .tempdir_in(&scene.dir);
@@ -154,19 +163,19 @@ fn milliseconds(since: Instant) -> u128 {
     since.elapsed().as_millis()
 }
 
-pub(super) fn incident_file(scene: &Scene) -> Vec<Found> {
+pub(super) fn incident_file(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "incident file";
     let begin = Instant::now();
     let incident = stall::incident();
     let written = || -> Result<(), String> {
         let dir = room(scene)?;
-        let path = write_frame(&incident, dir.path()).map_err(|error| error.to_string())?;
+        let path = write_incident(&incident, dir.path()).map_err(|error| error.to_string())?;
         let mode = path.metadata().map_err(|error| error.to_string())?;
         let mode = mode.permissions().mode() & 0o777;
         if mode != 0o600 {
             return Err(format!("its mode is {mode:04o}, and must be 0600"));
         }
-        let loaded = read_frame(&path).map_err(|error| error.to_string())?;
+        let loaded = read_incident(&path).map_err(|error| error.to_string())?;
         match loaded.damage.first() {
             Some(damage) => Err(damage.line()),
             None if loaded.incident == incident => Ok(()),
@@ -179,9 +188,9 @@ pub(super) fn incident_file(scene: &Scene) -> Vec<Found> {
                 "written, synced and read back in {} ms",
                 milliseconds(begin)
             );
-            Found::works(CHECK, says)
+            CheckResult::works(CHECK, says)
         }
-        Err(error) => Found::failed(
+        Err(error) => CheckResult::failed(
             CHECK,
             error,
             "see the lines above; the disk may be at fault",
@@ -189,11 +198,11 @@ pub(super) fn incident_file(scene: &Scene) -> Vec<Found> {
     }]
 }
 
-pub(super) fn history(scene: &Scene) -> Vec<Found> {
+pub(super) fn history(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "history";
     if scene.config.history.keep == Some(false) {
         let says = "none is kept (keep = false): an incident whose recorder is killed is lost";
-        return vec![Found::note(CHECK, says)];
+        return vec![CheckResult::note(CHECK, says)];
     }
     let begin = Instant::now();
     let written = || -> Result<(), String> {
@@ -218,7 +227,7 @@ pub(super) fn history(scene: &Scene) -> Vec<Found> {
         // As if its recorder had been killed.
         drop(history);
         let (history, _) = open()?;
-        let around = Around {
+        let around = IncidentMargins {
             before_ms: 60_000,
             after_ms: 30_000,
             longest_ms: 600_000,
@@ -235,9 +244,9 @@ pub(super) fn history(scene: &Scene) -> Vec<Found> {
         Ok(()) => {
             let took = milliseconds(begin);
             let says = format!("written, and an incident rebuilt from it, in {took} ms");
-            Found::works(CHECK, says)
+            CheckResult::works(CHECK, says)
         }
-        Err(error) => Found::failed(
+        Err(error) => CheckResult::failed(
             CHECK,
             error,
             "see the lines above; the disk may be at fault",
@@ -282,7 +291,7 @@ mod tests {
     #[test]
     fn a_directory_that_others_write_to_is_refused_and_one_they_read_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        let scene = Scene {
+        let scene = TestSetup {
             dir: dir.path().to_owned(),
             config: Config::default(),
         };
@@ -303,11 +312,11 @@ mod tests {
     #[test]
     fn what_is_written_comes_back_and_nothing_is_left() {
         let dir = tempfile::tempdir().unwrap();
-        let scene = Scene {
+        let scene = TestSetup {
             dir: dir.path().join("a/b"),
             config: Config::default(),
         };
-        let made = Made::of(&scene.dir);
+        let made = CreatedDirs::missing_below(&scene.dir);
         for step in [directory, incident_file, history] {
             let found = step(&scene);
             assert_eq!(found[0].state, State::Works, "{found:?}");

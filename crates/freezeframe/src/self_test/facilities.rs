@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kernel::access::{access, advise, tier};
 
-use super::{Found, Scene};
+use super::{CheckResult, TestSetup};
 
 /// Files that everybody may read, where the kernel was built with them.
 struct Wanted {
@@ -47,15 +47,15 @@ const WANTED: [Wanted; 5] = [
     },
 ];
 
-pub(super) fn of_kernel(_: &Scene) -> Vec<Found> {
+pub(super) fn of_kernel(_: &TestSetup) -> Vec<CheckResult> {
     let access = access();
-    let mut found: Vec<Found> = WANTED.iter().map(file).collect();
+    let mut found: Vec<CheckResult> = WANTED.iter().map(file).collect();
     for advice in advise(&access, None) {
         found.push(match advice.available {
-            true => Found::works(advice.evidence, advice.why),
+            true => CheckResult::works(advice.evidence, advice.why),
             false => {
                 let says = format!("{}; without it these are not in an incident", advice.why);
-                let note = Found::note(advice.evidence, says);
+                let note = CheckResult::note(advice.evidence, says);
                 match advice.cure {
                     Some(cure) => note.advised(cure),
                     None => note,
@@ -69,7 +69,7 @@ pub(super) fn of_kernel(_: &Scene) -> Vec<Found> {
             continue;
         }
         let says = format!("not given: without {}", right.without);
-        let note = Found::note(&right.capability.name().to_uppercase(), says);
+        let note = CheckResult::note(&right.capability.name().to_uppercase(), says);
         found.push(match &tier.cure {
             Some(cure) => note.advised(cure.clone()),
             None => note,
@@ -79,23 +79,23 @@ pub(super) fn of_kernel(_: &Scene) -> Vec<Found> {
 }
 
 /// Opened and read from: a file may be there and masked.
-fn file(wanted: &Wanted) -> Found {
+fn file(wanted: &Wanted) -> CheckResult {
     let opened = rustix::fs::open(
         Path::new(wanted.path),
         rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC,
         rustix::fs::Mode::empty(),
     );
     match opened {
-        Ok(_) => Found::works(wanted.check, format!("{} can be read", wanted.path)),
+        Ok(_) => CheckResult::works(wanted.check, format!("{} can be read", wanted.path)),
         Err(error) => {
             let says = format!("{}: {error}: {}", wanted.path, wanted.without);
-            Found::note(wanted.check, says).advised(wanted.to_do)
+            CheckResult::note(wanted.check, says).advised(wanted.to_do)
         }
     }
 }
 
 /// The same advice is given once: a command that gives several rights stands below the first of them.
-fn once(mut found: Vec<Found>) -> Vec<Found> {
+fn once(mut found: Vec<CheckResult>) -> Vec<CheckResult> {
     let mut told: Vec<String> = Vec::new();
     for one in &mut found {
         let Some(to_do) = &mut one.to_do else {
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(found.state, State::Note);
         assert!(found.says.ends_with(WANTED[0].without), "{}", found.says);
         assert_eq!(found.to_do.as_deref(), Some(WANTED[0].to_do));
-        let scene = Scene {
+        let scene = TestSetup {
             dir: "/dev/null".into(),
             config: crate::config::Config::default(),
         };
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_same_advice_is_given_once() {
-        let note = |to_do: &str| Found::note("x", "y").advised(to_do);
+        let note = |to_do: &str| CheckResult::note("x", "y").advised(to_do);
         let told = once(vec![note("setcap a"), note("setcap b"), note("setcap a")]);
         let told: Vec<_> = told.into_iter().filter_map(|one| one.to_do).collect();
         assert_eq!(told, ["setcap a", "setcap b", "the same"]);

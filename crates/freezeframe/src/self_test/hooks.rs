@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Found, Scene};
+use super::{CheckResult, TestSetup};
 use crate::hooks::{self, Event, Hooks};
 
 /// How long the receiver waits for the event.
@@ -16,24 +16,24 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a request that are read.
 const REQUEST_BYTES_MAX: usize = 64 << 10;
 
-pub(super) fn deliver(scene: &Scene) -> Vec<Found> {
+pub(super) fn deliver(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "hooks";
     let begin = Instant::now();
     let mut found = vec![match delivered(scene) {
         Ok(()) => {
             let took = begin.elapsed().as_millis();
-            Found::works(
+            CheckResult::works(
                 CHECK,
                 format!("an event went to a receiver on loopback in {took} ms"),
             )
         }
         Err(error) => {
             let to_do = "without loopback and a directory that can be written hooks tell nobody";
-            Found::failed(CHECK, error, to_do)
+            CheckResult::failed(CHECK, error, to_do)
         }
     }];
     for problem in hooks::problems(&scene.config.hooks) {
-        found.push(Found::failed(
+        found.push(CheckResult::failed(
             CHECK,
             problem,
             "correct [[hooks]]: docs/reference/configuration.md",
@@ -42,7 +42,7 @@ pub(super) fn deliver(scene: &Scene) -> Vec<Found> {
     found
 }
 
-fn delivered(scene: &Scene) -> Result<(), String> {
+fn delivered(scene: &TestSetup) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let listener = TcpListener::bind("127.0.0.1:0").map_err(text)?;
     let address = listener.local_addr().map_err(text)?;
@@ -53,7 +53,7 @@ fn delivered(scene: &Scene) -> Result<(), String> {
     let receiver = std::thread::spawn(move || received(&listener));
     let config = hooks::HookConfig::posting_to(format!("http://{address}/self-test"));
     let hooks = Hooks::start(&[config], dir.path()).map_err(|error| format!("{error:#}"))?;
-    hooks.tell(&Event::start(
+    hooks.send(&Event::start(
         json!({"id": "self-test", "server": "self-test"}),
     ));
     let end = Instant::now() + PATIENCE;
@@ -118,7 +118,7 @@ mod tests {
             "[[hooks]]\nprogram = ['/nonexistent/page']\n[[hooks]]\nprogram = ['/bin/true']\n",
         )
         .unwrap();
-        let scene = Scene {
+        let scene = TestSetup {
             dir: dir.path().to_owned(),
             config,
         };
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(found[1].state, State::Failed);
         assert!(found[1].says.contains("/nonexistent/page"), "{found:?}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        let nowhere = Scene {
+        let nowhere = TestSetup {
             dir: "/dev/null".into(),
             config: Config::default(),
         };

@@ -51,7 +51,7 @@ impl State {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct CheckResult {
     pub(crate) check: String,
     pub(crate) state: State,
     pub(crate) says: String,
@@ -59,7 +59,7 @@ pub(crate) struct Found {
     pub(crate) to_do: Option<String>,
 }
 
-impl Found {
+impl CheckResult {
     fn works(check: &str, says: impl Into<String>) -> Self {
         Self {
             check: check.to_owned(),
@@ -91,7 +91,7 @@ impl Found {
 }
 
 /// Where it is tested.
-pub(crate) struct Scene {
+pub(crate) struct TestSetup {
     pub(crate) dir: PathBuf,
     pub(crate) config: Config,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Scene {
 /// A part of the test, on a thread of its own.
 struct Step {
     name: &'static str,
-    run: fn(&Scene) -> Vec<Found>,
+    run: fn(&TestSetup) -> Vec<CheckResult>,
 }
 
 const STEPS: [Step; 8] = [
@@ -139,7 +139,7 @@ const STEPS: [Step; 8] = [
 
 /// All that was found.
 pub(crate) struct Tested {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<CheckResult>,
     took: Duration,
 }
 
@@ -218,17 +218,17 @@ pub(crate) fn run(args: &SelfTest) -> Result<ExitCode> {
 pub(crate) fn test(dir: Option<&std::path::Path>, config: Option<&std::path::Path>) -> Tested {
     let begin = Instant::now();
     let (config, first) = match Config::load(config) {
-        Ok(config) => (config, Found::works("configuration", "can be read")),
+        Ok(config) => (config, CheckResult::works("configuration", "can be read")),
         Err(error) => {
             let says = format!("{error:#}");
             let to_do = "correct this line; until then nothing is recorded";
-            let failed = Found::failed("configuration", says, to_do);
+            let failed = CheckResult::failed("configuration", says, to_do);
             (Config::default(), failed)
         }
     };
     let dir = config.directory(dir);
-    let scene = Arc::new(Scene { dir, config });
-    let made = disk::Made::of(&scene.dir);
+    let scene = Arc::new(TestSetup { dir, config });
+    let made = disk::CreatedDirs::missing_below(&scene.dir);
     let mut found = vec![first];
     let left = |most: Duration| most.min(TIME_MAX.saturating_sub(begin.elapsed()));
     let (first, others) = (&STEPS[..1], &STEPS[1..]);
@@ -251,11 +251,11 @@ pub(crate) fn test(dir: Option<&std::path::Path>, config: Option<&std::path::Pat
 struct Begun {
     name: &'static str,
     since: Instant,
-    found: Result<Receiver<Vec<Found>>, std::io::Error>,
+    found: Result<Receiver<Vec<CheckResult>>, std::io::Error>,
 }
 
 impl Step {
-    fn begin(&self, scene: &Arc<Scene>) -> Begun {
+    fn begin(&self, scene: &Arc<TestSetup>) -> Begun {
         let (sender, found) = sync_channel(1);
         let (run, scene) = (self.run, scene.clone());
         let spawned = std::thread::Builder::new()
@@ -274,23 +274,23 @@ impl Step {
 
 impl Begun {
     /// What it found; it is not waited for any longer than that.
-    fn in_time(self, patience: Duration) -> Vec<Found> {
+    fn in_time(self, patience: Duration) -> Vec<CheckResult> {
         let found = match self.found {
             Ok(found) => found,
             Err(error) => {
                 let to_do = "raise the limit on threads (TasksMax= of the unit, ulimit -u)";
                 let says = format!("no thread can be started: {error}");
-                return vec![Found::failed(self.name, says, to_do)];
+                return vec![CheckResult::failed(self.name, says, to_do)];
             }
         };
         match found.recv_timeout(patience) {
             Ok(found) => found,
-            Err(RecvTimeoutError::Timeout) => vec![Found::failed(
+            Err(RecvTimeoutError::Timeout) => vec![CheckResult::failed(
                 self.name,
                 format!("not done in {:.1} s", self.since.elapsed().as_secs_f64()),
                 "the disk, or this host, hangs: see dmesg and /proc/pressure",
             )],
-            Err(RecvTimeoutError::Disconnected) => vec![Found::failed(
+            Err(RecvTimeoutError::Disconnected) => vec![CheckResult::failed(
                 self.name,
                 "an internal error ended it",
                 "please report the line above",
@@ -304,8 +304,8 @@ impl Begun {
 mod tests {
     use super::*;
 
-    fn scene() -> Arc<Scene> {
-        Arc::new(Scene {
+    fn scene() -> Arc<TestSetup> {
+        Arc::new(TestSetup {
             dir: "/dev/null".into(),
             config: Config::default(),
         })
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn one_failure_makes_it_unsound_and_a_note_does_not() {
         let mut tested = Tested {
-            found: vec![Found::works("a", "x"), Found::note("b", "y")],
+            found: vec![CheckResult::works("a", "x"), CheckResult::note("b", "y")],
             took: Duration::from_millis(1234),
         };
         assert!(tested.is_sound());
@@ -345,7 +345,7 @@ mod tests {
             "  ok      a                            x\n  note    b                            y\n\
              everything needed works: 1 ok, 1 notes, in 1.2 s\n"
         );
-        tested.found.push(Found::failed("c", "z", "mend it"));
+        tested.found.push(CheckResult::failed("c", "z", "mend it"));
         assert!(!tested.is_sound());
         let text = tested.as_text();
         assert!(

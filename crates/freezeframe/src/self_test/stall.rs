@@ -1,11 +1,11 @@
 //! A stall that is made up: a server whose connections run out. Through the detector, and to the verdict.
 
 use model::{
-    Clock, Fact, Incident, Millis, ProbeOutcome, Reading, Sample, Server, StackEvidence, Stall,
-    Taken, TimedFact, Timeline, Trigger, Unit, Window,
+    Clock, Fact, Incident, Millis, ProbeOutcome, Reading, Sample, Server, SourceData,
+    StackEvidence, Stall, TimedFact, Timeline, Trigger, Unit, Window,
 };
 
-use super::{Found, Scene};
+use super::{CheckResult, TestSetup};
 use crate::causes;
 
 /// Of the made-up server.
@@ -73,9 +73,9 @@ fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
         source,
         at,
         took_us: 100,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn incident() -> Incident {
     }
 }
 
-pub(super) fn noticed_and_explained(scene: &Scene) -> Vec<Found> {
+pub(super) fn noticed_and_explained(scene: &TestSetup) -> Vec<CheckResult> {
     causes::use_directory(None, &scene.config);
     let incident = incident();
     let report = "please report it: this program is broken";
@@ -138,9 +138,9 @@ pub(super) fn noticed_and_explained(scene: &Scene) -> Vec<Found> {
             let rule = stall.triggers.first().map_or("", |first| &first.rule);
             let says =
                 format!("a made-up one is noticed after {after} ms [{rule}] and its end, too");
-            Found::works("detector", says)
+            CheckResult::works("detector", says)
         }
-        other => Found::failed(
+        other => CheckResult::failed(
             "detector",
             format!("a made-up stall is seen as {} stalls", other.len()),
             report,
@@ -149,7 +149,7 @@ pub(super) fn noticed_and_explained(scene: &Scene) -> Vec<Found> {
     let verdict = diagnosis::diagnose(&incident, causes::catalogue());
     let first = verdict.findings.first();
     let explained = match first {
-        Some(first) if first.cause == CAUSE => Found::works(
+        Some(first) if first.cause == CAUSE => CheckResult::works(
             "diagnosis",
             format!(
                 "its cause is named: {} ({})",
@@ -157,7 +157,7 @@ pub(super) fn noticed_and_explained(scene: &Scene) -> Vec<Found> {
                 first.level.word()
             ),
         ),
-        _ => Found::failed(
+        _ => CheckResult::failed(
             "diagnosis",
             format!(
                 "{CAUSE} is expected, {} is named",
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_made_up_stall_is_noticed_and_named() {
-        let found = noticed_and_explained(&Scene {
+        let found = noticed_and_explained(&TestSetup {
             dir: "/dev/null".into(),
             config: Config::default(),
         });

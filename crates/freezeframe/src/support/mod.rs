@@ -1,6 +1,6 @@
 //! `freezeframe support-bundle`: one file for whoever helps, without what is nobody's business.
 
-mod asked;
+mod collect;
 mod scrub;
 mod settings;
 mod tar;
@@ -143,13 +143,13 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     ];
     let mut journalctl = Command::new("journalctl");
     journalctl.args(journal).args(["--lines", LOG_LINES]);
-    parts.add("log.txt", asked::program(&mut journalctl, LOG_TIME_MAX));
+    parts.add("log.txt", collect::program(&mut journalctl, LOG_TIME_MAX));
     let unit = "--property=ActiveState,SubState,Result,NRestarts,ExecMainStatus,MemoryCurrent,CPUUsageNSec,ActiveEnterTimestamp";
     let mut systemctl = Command::new("systemctl");
     systemctl.args(["show", "freezeframe", "--no-pager", unit]);
-    parts.add("unit.txt", asked::program(&mut systemctl, LOG_TIME_MAX));
+    parts.add("unit.txt", collect::program(&mut systemctl, LOG_TIME_MAX));
     let metrics = match config.listen {
-        Some(listen) => asked::metrics(listen),
+        Some(listen) => collect::metrics(listen),
         None => Err("there is no status address (listen)".to_owned()),
     };
     parts.add("metrics.txt", metrics);
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     output::clear_progress();
     let bytes = packed(&parts)?;
     store::write_private(&path, &bytes)?;
-    told(args.json, &path, &bytes, &parts.parts)?;
+    print_result(args.json, &path, &bytes, &parts.parts)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -227,7 +227,7 @@ fn version() -> Value {
         "architecture": std::env::consts::ARCH,
         "kernel": line("/proc/sys/kernel/osrelease"),
         "distribution": pretty.map(|name| name.trim_matches('"')),
-        "frame_version": store::FRAME_VERSION,
+        "frame_version": store::INCIDENT_FILE_VERSION,
         "made": jiff::Timestamp::now().to_string(),
     })
 }
@@ -262,7 +262,7 @@ fn check(args: &SupportBundle) -> Result<String, String> {
             command.arg(name).arg(value);
         }
     }
-    asked::program(&mut command, CHECK_TIME_MAX)
+    collect::program(&mut command, CHECK_TIME_MAX)
 }
 
 /// The files of the recorder's directory, and of hooks that wait.
@@ -293,14 +293,14 @@ fn directory(dir: &Path) -> Result<String, String> {
 }
 
 /// The incidents, the latest first.
-fn latest(dir: &Path) -> Vec<(PathBuf, store::Summary)> {
+fn latest(dir: &Path) -> Vec<(PathBuf, store::IncidentSummary)> {
     let mut frames = recorded::summaries(dir);
     frames
         .sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
     frames
 }
 
-fn incidents(frames: &[(PathBuf, store::Summary)]) -> Value {
+fn incidents(frames: &[(PathBuf, store::IncidentSummary)]) -> Value {
     let each = frames.iter().map(|(path, summary)| {
         let stall = &summary.stall;
         let onset = jiff::Timestamp::from_millisecond(summary.clock.wall_ms(stall.onset));
@@ -338,7 +338,7 @@ fn stalls(dir: &Path) -> Value {
 /// The last incidents without names. One that cannot be read or would not be clean costs itself alone.
 fn add_incidents(
     parts: &mut Parts,
-    frames: &[(PathBuf, store::Summary)],
+    frames: &[(PathBuf, store::IncidentSummary)],
     count: usize,
 ) -> Result<()> {
     let room = tempfile::tempdir().context("no directory to work in")?;
@@ -388,7 +388,7 @@ fn packed(parts: &Parts) -> Result<Vec<u8>> {
     Ok(packed.finish()?)
 }
 
-fn told(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result<()> {
+fn print_result(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result<()> {
     if json {
         let parts: Vec<Value> = parts
             .iter()

@@ -12,7 +12,7 @@ use store::read_summary;
 
 use super::terms::{self, Term};
 use crate::episodes::{self, Episode};
-use crate::incidents::{Caught, Told};
+use crate::incidents::{CapturedIncident, IncidentFindings};
 use crate::{explain, memory};
 
 /// How soon a new incident is seen.
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub(super) server: String,
     /// Which of the directories it is in.
     pub(super) dir: usize,
-    pub(super) caught: Caught,
+    pub(super) caught: CapturedIncident,
     /// Nothing came of it yet; else what it can be found by, or why it cannot be read.
     pub(super) read: Option<Result<Vec<Term>, String>>,
 }
@@ -118,9 +118,9 @@ impl Index {
 
     /// Looks for ever.
     pub(super) fn keep(self: Arc<Self>) -> Result<()> {
-        let mut seen = Seen::default();
+        let mut seen = PreviousScan::default();
         // What is there is listed before anybody asks.
-        self.look(&mut seen);
+        self.refresh(&mut seen);
         std::thread::Builder::new()
             .name("ff-index".to_owned())
             .spawn(move || {
@@ -128,7 +128,7 @@ impl Index {
                     let begin = Instant::now();
                     while begin.elapsed() < LOOK_EACH && self.judge_one() {}
                     std::thread::sleep(LOOK_EACH.saturating_sub(begin.elapsed()));
-                    self.look(&mut seen);
+                    self.refresh(&mut seen);
                 }
             })
             .context("a thread")?;
@@ -136,7 +136,7 @@ impl Index {
     }
 
     /// Lists what is there.
-    fn look(&self, seen: &mut Seen) {
+    fn refresh(&self, seen: &mut PreviousScan) {
         let mut known = Known::default();
         let before = self.with(|known| known.entries.clone());
         for (dir, path) in self.dirs.iter().enumerate() {
@@ -168,7 +168,7 @@ impl Index {
         dir: usize,
         path: &Path,
         before: &BTreeMap<String, Arc<Entry>>,
-        seen: &mut Seen,
+        seen: &mut PreviousScan,
         known: &mut Known,
     ) {
         let mut frames = recorded::frames(path).unwrap_or_default();
@@ -192,10 +192,10 @@ impl Index {
             match read_summary(&file) {
                 Ok(summary) => {
                     let server = seen.name(dir, &summary.host, &summary.server.label);
-                    let caught = Caught {
+                    let caught = CapturedIncident {
                         path: file.clone(),
                         summary,
-                        told: None,
+                        findings: None,
                     };
                     let entry = Entry {
                         id: id.clone(),
@@ -222,10 +222,10 @@ impl Index {
         let path = entry.caught.path.clone();
         let read = self.reading(|| {
             memory::now_reading(&path);
-            let loaded = store::read_frame(&path).map_err(|error| error.to_string())?;
+            let loaded = store::read_incident(&path).map_err(|error| error.to_string())?;
             let (incident, verdict) = explain::judged(loaded, &path);
-            let terms = terms::of(&incident, &verdict, &entry.server);
-            Ok((Told::of(&incident, verdict), terms))
+            let terms = terms::terms_of(&incident, &verdict, &entry.server);
+            Ok((IncidentFindings::of(&incident, verdict), terms))
         });
         let (told, read) = match read {
             Ok((told, terms)) => (Some(told), Ok(terms)),
@@ -235,10 +235,10 @@ impl Index {
             id: entry.id.clone(),
             server: entry.server.clone(),
             dir: entry.dir,
-            caught: Caught {
+            caught: CapturedIncident {
                 path,
                 summary: entry.caught.summary.clone(),
-                told,
+                findings: told,
             },
             read: Some(read),
         };
@@ -250,7 +250,7 @@ impl Index {
 
 /// What was seen before.
 #[derive(Default)]
-struct Seen {
+struct PreviousScan {
     files: HashMap<PathBuf, Stamp>,
     /// What servers are called, by directory and label.
     names: HashMap<(usize, String), String>,
@@ -258,7 +258,7 @@ struct Seen {
     histories: HashMap<PathBuf, String>,
 }
 
-impl Seen {
+impl PreviousScan {
     /// A server's name in the view: its host and its label, which is its port as a rule. Of two directories with the
     /// same name the second one is told apart.
     fn name(&mut self, dir: usize, host: &str, label: &str) -> String {
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn servers_have_one_name_each() {
-        let mut seen = Seen::default();
+        let mut seen = PreviousScan::default();
         assert_eq!(seen.name(0, "db1", "3306"), "db1:3306");
         assert_eq!(seen.name(0, "db1", "3306"), "db1:3306");
         assert_eq!(seen.name(1, "db1", "3306"), "db1:3306 (2)");

@@ -12,9 +12,9 @@
 //! and the most of each stretch, and draws them by uPlot (`report/assets/uplot`, with its licence).
 
 mod guard;
-mod hours;
+mod history;
 mod index;
-mod listed;
+mod list;
 mod query;
 mod site;
 mod terms;

@@ -10,7 +10,7 @@ const MOMENT_MAX_MS: i64 = 253_402_300_799_000;
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         Self(
             pairs
@@ -34,7 +34,7 @@ impl Query {
     }
 
     /// A moment, milliseconds since 1970: so many of them, or a time in UTC. Nothing where none is given.
-    pub(super) fn moment(&self, name: &str) -> Result<Option<i64>, String> {
+    pub(super) fn time(&self, name: &str) -> Result<Option<i64>, String> {
         let text = self.get(name).trim();
         if text.is_empty() {
             return Ok(None);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn parameters_are_decoded() {
-        let query = Query::of("q=row+lock%20on%2Fx&id=a&id=b&&flag&bad=%zz%2&no=%ff");
+        let query = Query::parse("q=row+lock%20on%2Fx&id=a&id=b&&flag&bad=%zz%2&no=%ff");
         assert_eq!(query.get("q"), "row lock on/x");
         assert_eq!(query.all("id").collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((query.get("flag"), query.get("none")), ("", ""));
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn moments_are_numbers_or_times() {
-        let of = |text: &str| Query::of(&format!("at={text}")).moment("at");
+        let of = |text: &str| Query::parse(&format!("at={text}")).time("at");
         assert_eq!(of(""), Ok(None));
         for text in [
             "1795144325000",

@@ -6,13 +6,13 @@ use std::time::Duration;
 use diagnosis::Verdict;
 use diagnosis::compare::{cause_in_question, settings};
 use model::{Incident, Plain};
-use report::served::{self, Page, Ways, percent};
-use store::{READ_BYTES_MAX, read_frame_within};
+use report::served::{self, IncidentLinks, Page, percent};
+use store::{READ_BYTES_MAX, read_incident_within};
 
 use super::guard::{self, Refused};
-use super::hours::Asked;
+use super::history::HistoryQuery;
 use super::index::{Entry, Index};
-use super::listed;
+use super::list;
 use super::query::{Query, decoded};
 use super::token::Token;
 use super::workers::Workers;
@@ -78,7 +78,7 @@ fn not_found(up: &'static str) -> Answer {
 
 impl Web {
     fn route(&self, path: &str, request: &Request) -> Reply {
-        let query = Query::of(&request.query);
+        let query = Query::parse(&request.query);
         if let Some(name) = path.strip_prefix("/static/") {
             let file = served::FILES.iter().find(|(own, _, _)| *own == name);
             let answer = file.map(|(_, kind, text)| Answer::new(200, kind, (*text).to_owned()));
@@ -98,7 +98,7 @@ impl Web {
     }
 
     fn list(&self, query: &Query) -> Answer {
-        match listed::view(&self.index, query) {
+        match list::view(&self.index, query) {
             Ok(view) => page(served::list_page(&view)),
             Err(wrong) => coded(
                 400,
@@ -108,14 +108,14 @@ impl Web {
     }
 
     fn list_json(&self, query: &Query) -> Answer {
-        match listed::json(&self.index, query) {
+        match list::json(&self.index, query) {
             Ok(value) => Answer::new(200, JSON, Plain::json(&format!("{value}\n")).into_string()),
             Err(wrong) => Answer::text(400, &wrong),
         }
     }
 
     fn history(&self, query: &Query, request: &Request, is_json: bool) -> Reply {
-        let asked = match Asked::of(&self.index, query) {
+        let asked = match HistoryQuery::from_query(&self.index, query) {
             Ok(asked) => asked,
             Err(wrong) => {
                 let answer = match is_json {
@@ -146,7 +146,7 @@ impl Web {
         let Some(entry) = self.entry(id) else {
             return now(not_found("../"), request);
         };
-        let ways = self.ways(&entry);
+        let ways = self.links(&entry);
         let index = self.index.clone();
         self.workers.make(request.head_only, move || {
             let read = index.reading(|| {
@@ -161,7 +161,7 @@ impl Web {
     }
 
     /// Where one goes from an incident.
-    fn ways(&self, entry: &Entry) -> Ways {
+    fn links(&self, entry: &Entry) -> IncidentLinks {
         self.index.with(|known| {
             let own = known.of_server(&entry.server);
             let place = own.iter().position(|one| one.id == entry.id);
@@ -173,8 +173,8 @@ impl Web {
             let caught = &entry.caught;
             let at = caught.summary.clock.is_known().then(|| caught.onset_ms());
             let history =
-                at.and_then(|at| listed::around(known, &entry.server, at, caught.length_ms()));
-            Ways {
+                at.and_then(|at| list::around(known, &entry.server, at, caught.length_ms()));
+            IncidentLinks {
                 server: entry.server.clone(),
                 history: history.map(|href| format!("../{href}")),
                 beside: before
@@ -207,7 +207,7 @@ impl Web {
 
     /// Whoever has no token may bring it: it leads to what was asked.
     fn without_token(&self, request: &Request) -> Answer {
-        let query = Query::of(&request.query);
+        let query = Query::parse(&request.query);
         if request.path == "/open" && self.token.is(query.get("token")) {
             let wanted = query.get("next");
             // Only what an address of ours can be made of.
@@ -262,7 +262,7 @@ fn up(path: &str) -> &'static str {
 fn read(entry: &Entry, bytes_max: u64) -> Result<(Incident, Verdict), String> {
     let path = &entry.caught.path;
     memory::now_reading(path);
-    let loaded = read_frame_within(path, bytes_max).map_err(|error| error.to_string())?;
+    let loaded = read_incident_within(path, bytes_max).map_err(|error| error.to_string())?;
     Ok(explain::judged(loaded, path))
 }
 

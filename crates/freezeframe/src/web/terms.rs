@@ -55,14 +55,14 @@ pub(super) fn found(terms: &[Term], searched: &str) -> Option<Option<String>> {
 }
 
 /// The terms of an incident.
-pub(super) fn of(incident: &Incident, verdict: &Verdict, server: &str) -> Vec<Term> {
+pub(super) fn terms_of(incident: &Incident, verdict: &Verdict, server: &str) -> Vec<Term> {
     let mut all = Terms::default();
     let findings = verdict.findings.iter().chain(&verdict.folded);
     for (number, finding) in findings.enumerate() {
         all.push("cause", &finding.title, number == 0);
         all.push("cause", &finding.cause, false);
     }
-    all.push("felt", &report::felt(incident), true);
+    all.push("felt", &report::client_impact(incident), true);
     all.push("server", server, true);
     all.push("version", &incident.server.version, false);
     all.push("name", &incident.id, false);

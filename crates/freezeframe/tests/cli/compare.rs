@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use model::{Clock, ProbeOutcome, Reading, Sample, Server, Taken, Unit};
+use model::{Clock, ProbeOutcome, Reading, Sample, Server, SourceData, Unit};
 use serde_json::Value;
 use store::{History, HistoryLimits, SessionStart};
 
@@ -53,9 +53,9 @@ fn recorded(dir: &Path) {
                 source,
                 at: second * 1_000,
                 took_us: 1,
-                outcome: Ok(Taken {
+                outcome: Ok(SourceData {
                     readings,
-                    ..Taken::default()
+                    ..SourceData::default()
                 }),
             });
         }

@@ -11,7 +11,7 @@ use testbed::{IncidentSize, made_incident};
 use crate::harness::run;
 
 fn frame_in(dir: &Path) -> String {
-    let written = store::write_frame(&made_incident(&IncidentSize::small()), dir).unwrap();
+    let written = store::write_incident(&made_incident(&IncidentSize::small()), dir).unwrap();
     written.to_str().unwrap().to_owned()
 }
 
@@ -317,7 +317,10 @@ fn the_same_salt_gives_the_same_names() {
             arguments.extend(["--salt-file", &salt]);
         }
         assert!(run(&arguments).status.success());
-        store::read_frame(Path::new(&shared)).unwrap().incident.host
+        store::read_incident(Path::new(&shared))
+            .unwrap()
+            .incident
+            .host
     };
     assert_eq!(host("a.frame", true), host("b.frame", true));
     assert_ne!(host("c.frame", false), host("d.frame", false));

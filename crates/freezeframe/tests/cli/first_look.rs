@@ -21,13 +21,13 @@ fn incident(dir: &Path, label: &str, later_ms: i64, length_ms: u64) {
     incident.server.label = label.to_owned();
     incident.clock.wall_at_zero_ms += later_ms;
     incident.stall.end = Some(incident.stall.onset + length_ms);
-    store::write_frame(&incident, dir).unwrap();
+    store::write_incident(&incident, dir).unwrap();
 }
 
 #[test]
 fn one_incident_is_told_in_a_few_lines_and_the_rest_when_asked() {
     let dir = tempfile::tempdir().unwrap();
-    let frame = store::write_frame(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
+    let frame = store::write_incident(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
     let frame = frame.to_str().unwrap();
     let brief = text(&["explain", frame]);
     assert!(brief.starts_with("users felt  "), "{brief}");

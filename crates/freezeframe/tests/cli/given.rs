@@ -96,7 +96,7 @@ fn fifo(path: &Path) {
 }
 
 fn frame_in(dir: &Path) -> PathBuf {
-    store::write_frame(&made_incident(&IncidentSize::small()), dir).unwrap()
+    store::write_incident(&made_incident(&IncidentSize::small()), dir).unwrap()
 }
 
 #[test]

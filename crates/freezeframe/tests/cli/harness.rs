@@ -183,7 +183,7 @@ impl Drop for Recorder {
 }
 
 pub(crate) fn incident(event: &Value) -> Incident {
-    let loaded = store::read_frame(Path::new(event["path"].as_str().unwrap())).unwrap();
+    let loaded = store::read_incident(Path::new(event["path"].as_str().unwrap())).unwrap();
     assert_eq!(loaded.damage, []);
     loaded.incident
 }

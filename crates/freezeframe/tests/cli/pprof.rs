@@ -52,7 +52,8 @@ fn folded(frame: &str) -> (u64, BTreeMap<String, u64>) {
 #[test]
 fn pprof_counts_what_we_count() {
     let dir = tempfile::tempdir().unwrap();
-    let written = store::write_frame(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
+    let written =
+        store::write_incident(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
     let frame = written.to_str().unwrap();
     let path = dir.path().join("x.pb.gz");
     let file = path.to_str().unwrap();

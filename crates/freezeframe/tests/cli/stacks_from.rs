@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use model::{Frame, Profile, ProfileCount, Side, StackBook, StackEnd};
+use model::{FrameSide, Profile, ProfileCount, StackEnd, StackFrame, StackTable};
 use report::evidence::pprof::{PprofOptions, pprof};
 use serde_json::Value;
 
@@ -179,8 +179,8 @@ fn without_stacks_one_line_says_so() {
 
 #[test]
 fn a_pprof_of_our_own_comes_back() {
-    let mut book = StackBook::default();
-    let frame = |name: &str, image: &str, side| Frame {
+    let mut book = StackTable::default();
+    let frame = |name: &str, image: &str, side| StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
@@ -188,9 +188,9 @@ fn a_pprof_of_our_own_comes_back() {
     };
     let stack = book.intern(
         [
-            frame("clear_page", "[kernel]", Side::Kernel),
-            frame("row_search_mvcc", "mysqld", Side::User),
-            frame("start_thread", "libc.so.6", Side::User),
+            frame("clear_page", "[kernel]", FrameSide::Kernel),
+            frame("row_search_mvcc", "mysqld", FrameSide::User),
+            frame("start_thread", "libc.so.6", FrameSide::User),
         ],
         StackEnd::Complete,
     );

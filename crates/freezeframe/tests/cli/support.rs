@@ -103,7 +103,7 @@ impl Stage {
         write("f.toml", &config, 0o600);
         let mut incident = made_incident(&IncidentSize::small());
         incident.host = "s3cret-listen-host".to_owned();
-        store::write_frame(&incident, &state).unwrap();
+        store::write_incident(&incident, &state).unwrap();
         let stalls = "{\"server\":\"3306\",\"onset_ms\":1,\"rule\":\"work-stops\",\"says\":\"s3cret-user hangs\"}\n";
         std::fs::write(state.join("stalls.jsonl"), stalls).unwrap();
         stage
@@ -181,7 +181,7 @@ fn all_that_helps_is_in_it_and_no_secret() {
     // The incident opens, and has no names.
     let frame = stage.path("out.frame");
     std::fs::write(&frame, &files["incidents/1.frame"]).unwrap();
-    let loaded = store::read_frame(&frame).unwrap();
+    let loaded = store::read_incident(&frame).unwrap();
     assert_eq!(loaded.damage, []);
     assert_ne!(loaded.incident.host, "s3cret-listen-host");
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();

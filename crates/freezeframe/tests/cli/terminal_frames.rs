@@ -87,7 +87,7 @@ fn taint_column(frame: &Path, (table, column): &(String, String), how: Taint) ->
 fn base_frame(dir: &Path) -> PathBuf {
     let mut incident = made_incident(&IncidentSize::small());
     incident.host.push_str(HOSTILE);
-    store::write_frame(&incident, dir).unwrap()
+    store::write_incident(&incident, dir).unwrap()
 }
 
 /// A frame of which everything is hostile that can be without its being refused.
@@ -102,7 +102,7 @@ fn hostile_frame(dir: &Path) -> PathBuf {
             if !taint_column(&next, &column, how) {
                 continue;
             }
-            if store::read_frame(&next).is_ok_and(|loaded| loaded.damage.is_empty()) {
+            if store::read_incident(&next).is_ok_and(|loaded| loaded.damage.is_empty()) {
                 fs::rename(&next, &all).unwrap();
                 kept += 1;
                 break;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use model::{Incident, QueryWay};
+use model::{Incident, QueryMethod};
 use mysql::prelude::Queryable;
 use testbed::{Address, Load, Login, PrivateServer};
 
@@ -45,7 +45,7 @@ fn flood(login: Login, seconds: u64, statements: &[&str]) -> std::thread::JoinHa
 }
 
 /// How often a second the digests of this way saw SHOW WARNINGS in the stall.
-fn rate(incident: &Incident, way: QueryWay) -> Option<f64> {
+fn rate(incident: &Incident, way: QueryMethod) -> Option<f64> {
     let stall = incident.stall_window();
     let mut found = None;
     for timed in &incident.queries {
@@ -88,7 +88,10 @@ fn a_flood_is_seen_on_the_wire_and_in_the_servers_own_counts() {
     let incident = incident(&recorder.event("written"));
     recorder.stop();
 
-    for way in [QueryWay::StatementCounters, QueryWay::PerformanceSchema] {
+    for way in [
+        QueryMethod::StatementCounters,
+        QueryMethod::PerformanceSchema,
+    ] {
         assert!(
             near(rate(&incident, way)),
             "{way:?}: {:?}",
@@ -103,7 +106,7 @@ fn a_flood_is_seen_on_the_wire_and_in_the_servers_own_counts() {
         Some(timed) => eprintln!("skipped: {}", timed.absent.detail),
         None => {
             assert!(
-                near(rate(&incident, QueryWay::Packets)),
+                near(rate(&incident, QueryMethod::Packets)),
                 "{:?}",
                 incident.queries
             );
@@ -165,7 +168,7 @@ fn the_general_log_is_leased_only_where_it_is_permitted_and_nothing_else_sees() 
             left, 0,
             "the lease is given back, so it is not written down any more"
         );
-        let seen = rate(&incident, QueryWay::GeneralLog);
+        let seen = rate(&incident, QueryMethod::GeneralLog);
         if permitted {
             assert!(near(seen), "{:?}, {:?}", incident.queries, incident.absent);
         } else {

@@ -126,7 +126,7 @@ fn killed_at_random(kind: ServerKind, rounds: usize, seed: u64) -> Option<Tally>
 #[test]
 fn a_statement_that_outlives_its_client_is_ended_first() {
     use remedy::general_log::{GeneralLogChange, Values};
-    use remedy::{Change, Journal, Lease, LoginWay, ProcessId, ServerWay, Way};
+    use remedy::{Change, Journal, Lease, LoginSource, ProcessId, ServerAddress, ServerLogin};
     for kind in kinds() {
         let Some(mut scene) = Scene::start(kind) else {
             continue;
@@ -170,10 +170,10 @@ fn a_statement_that_outlives_its_client_is_ended_first() {
         let lease = Lease {
             version: 1,
             id: id.to_owned(),
-            server: ServerWay {
-                address: Way::Socket(scene.server.socket()),
+            server: ServerLogin {
+                address: ServerAddress::Socket(scene.server.socket()),
                 process: None,
-                login: LoginWay::default(),
+                login: LoginSource::default(),
             },
             change: Change::GeneralLog(change),
             taken_us: 0,

@@ -203,7 +203,11 @@ fn an_incident_has_what_threads_did_before_and_in_the_stall() {
     }
     if bpf_permitted() {
         let methods = stacks.snapshots.iter().map(|note| note.method);
-        assert!(methods.clone().all(|method| method == model::Method::Bpf));
+        assert!(
+            methods
+                .clone()
+                .all(|method| method == model::SnapshotMethod::Bpf)
+        );
     }
 
     let path = written["path"].as_str().unwrap();

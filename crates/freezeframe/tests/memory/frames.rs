@@ -9,7 +9,7 @@ use super::{answers, is_refused, run};
 
 /// An incident that is sound, to be changed by statements.
 fn made(dir: &tempfile::TempDir, statements: &str) -> PathBuf {
-    let path = store::write_frame(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
+    let path = store::write_incident(&made_incident(&IncidentSize::small()), dir.path()).unwrap();
     let connection = Connection::open(&path).unwrap();
     connection
         .execute_batch(

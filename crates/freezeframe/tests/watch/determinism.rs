@@ -10,7 +10,7 @@ use crate::harness::freezeframe;
 
 /// The incident as a file `x.frame` in a directory.
 fn frame_in(dir: &Path) {
-    let written = store::write_frame(&made_incident(&IncidentSize::small()), dir).unwrap();
+    let written = store::write_incident(&made_incident(&IncidentSize::small()), dir).unwrap();
     std::fs::rename(written, dir.join("x.frame")).unwrap();
 }
 
@@ -85,7 +85,7 @@ const BLESS: &str = "FREEZEFRAME_BLESS";
 fn an_incident_made_by_code_gives_the_golden_bytes() {
     let dir = tempfile::tempdir().unwrap();
     frame_in(dir.path());
-    let loaded = store::read_frame(&dir.path().join("x.frame")).unwrap();
+    let loaded = store::read_incident(&dir.path().join("x.frame")).unwrap();
     assert_eq!(loaded.damage, []);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/watch/golden");
     let read = |name: &str| std::fs::read_to_string(golden.join(name)).unwrap();

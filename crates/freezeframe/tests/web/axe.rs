@@ -113,7 +113,7 @@ fn axe_finds_nothing_on_any_page() {
     let file = |name: &str| dir.path().join(name);
     // One that has everything: flame graphs, locks, threads, statements.
     let full = testbed::made_incident(&testbed::IncidentSize::small());
-    let full = store::write_frame(&full, dir.path()).unwrap();
+    let full = store::write_incident(&full, dir.path()).unwrap();
     let full = full.to_str().unwrap();
     for (name, arguments) in [
         ("report", vec!["explain", stall, "--html"]),

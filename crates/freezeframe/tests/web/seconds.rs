@@ -35,7 +35,7 @@ fn seconds_of_the_map_choose_what_the_flame_graph_shows() {
     };
     let dir = tempfile::tempdir().unwrap();
     let incident = testbed::made_incident(&testbed::IncidentSize::small());
-    let frame = store::write_frame(&incident, dir.path()).unwrap();
+    let frame = store::write_incident(&incident, dir.path()).unwrap();
     let page = dir.path().join("page.html");
     let url = written(&["explain", frame.to_str().unwrap(), "--html"], &page);
     browser.look(1280, 800, "light");

@@ -7,8 +7,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use model::{
-    Clock, Incident, OwnText, ProcessList, Reading, Sample, Server, Session, Stall, Taken, Text,
-    TimedText, Timeline, Trigger, Unit, Window,
+    Clock, Incident, OwnText, ProcessList, Reading, Sample, Server, Session, SourceData, Stall,
+    Text, TimedText, Timeline, Trigger, Unit, Window,
 };
 use serde_json::Value;
 use store::{History, HistoryLimits, SessionStart};
@@ -58,8 +58,8 @@ impl Served {
             import(capture, &first.join(format!("{name}.frame")));
         }
         history(&first, "db1", "3306");
-        store::write_frame(&incident("db1", "3306", "shop"), &first).unwrap();
-        store::write_frame(&incident(NASTY, "3307", NASTY), &second).unwrap();
+        store::write_incident(&incident("db1", "3306", "shop"), &first).unwrap();
+        store::write_incident(&incident(NASTY, "3307", NASTY), &second).unwrap();
         history(&second, NASTY, "3307");
         std::os::unix::fs::symlink("/etc/passwd", first.join("link.frame")).unwrap();
         std::fs::write(first.join("broken.frame"), "no incident").unwrap();
@@ -254,9 +254,9 @@ fn history(dir: &Path, host: &str, label: &str) {
                 source,
                 at: second * 1000,
                 took_us: 1,
-                outcome: Ok(Taken {
+                outcome: Ok(SourceData {
                     readings,
-                    ..Taken::default()
+                    ..SourceData::default()
                 }),
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use model::Frame;
+use model::StackFrame;
 
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
@@ -145,7 +145,7 @@ struct Reader {
     /// Threads of the snapshot that is being read.
     seen: HashSet<u32>,
     head: Option<Head>,
-    frames: Vec<Frame>,
+    frames: Vec<StackFrame>,
     /// Where the thread that is being read is, by the start of its first frame's text.
     place: Option<String>,
     /// Where the threads with heads are.

@@ -1,6 +1,6 @@
 //! Slow logs and general logs: what was asked, by class of statement.
 
-use model::{QueryDigest, QueryWay};
+use model::{QueryDigest, QueryMethod};
 use sql::digest::{Digester, Options, Order};
 use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 
@@ -139,8 +139,8 @@ pub(crate) fn whole(kind: LogKind, bytes: &[u8], interval: Option<Interval>) -> 
     }
     let (filtered, stray) = (digester.filtered(), reader.stray_bytes());
     let way = match kind {
-        LogKind::Slow => QueryWay::SlowLog,
-        LogKind::General => QueryWay::GeneralLog,
+        LogKind::Slow => QueryMethod::SlowLog,
+        LogKind::General => QueryMethod::GeneralLog,
     };
     let digest = digester
         .finish(way, &Order::Usual, Some(CLASSES_MAX), false)

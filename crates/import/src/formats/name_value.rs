@@ -277,7 +277,7 @@ impl Relative {
         });
         if is_relative {
             for one in &mut readings {
-                let is_level = one.kind == model::Kind::Gauge && one.name != "status.Uptime";
+                let is_level = one.kind == model::SignalKind::Gauge && one.name != "status.Uptime";
                 if let Some(sum) = sums
                     .get_mut(one.name.as_ref())
                     .filter(|_| !is_level || one.value != 0.0)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Frame, Side};
+use model::{FrameSide, StackFrame};
 
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open};
@@ -79,13 +79,13 @@ const STACKS_MAX: usize = 50_000;
 
 /// `comm pid/tid [cpu] time: period event:` and indented frames, innermost first.
 fn read(lines: &[Line<'_>]) -> Read {
-    let mut counts: HashMap<(String, Vec<Frame>), u64> = HashMap::new();
-    let mut order: Vec<(String, Vec<Frame>)> = Vec::new();
+    let mut counts: HashMap<(String, Vec<StackFrame>), u64> = HashMap::new();
+    let mut order: Vec<(String, Vec<StackFrame>)> = Vec::new();
     let mut comm = String::new();
-    let mut frames: Vec<Frame> = Vec::new();
+    let mut frames: Vec<StackFrame> = Vec::new();
     let mut times: Option<(f64, f64)> = None;
     let mut left_out: u64 = 0;
-    let mut end = |comm: &str, frames: &mut Vec<Frame>| {
+    let mut end = |comm: &str, frames: &mut Vec<StackFrame>| {
         let frames = std::mem::take(frames);
         if frames.is_empty() {
             return;
@@ -181,7 +181,7 @@ fn time(text: &str) -> Option<f64> {
 }
 
 /// `7f00 pthread_cond_wait+0x12 (/lib/libpthread.so.0)`.
-fn script_frame(text: &str) -> Option<Frame> {
+fn script_frame(text: &str) -> Option<StackFrame> {
     let (address, rest) = text.split_once(' ')?;
     if !address.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -198,9 +198,9 @@ fn script_frame(text: &str) -> Option<Frame> {
         || image.ends_with(".ko");
     let symbol = if symbol == "[unknown]" { "" } else { symbol };
     Some(if is_kernel {
-        frame(symbol, "[kernel]", Side::Kernel)
+        frame(symbol, "[kernel]", FrameSide::Kernel)
     } else {
-        frame(symbol, image, Side::User)
+        frame(symbol, image, FrameSide::User)
     })
 }
 
@@ -221,7 +221,7 @@ fn folded(lines: &[Line<'_>]) -> Read {
         }
         let mut parts = stack.split(';');
         let thread = parts.next().unwrap_or_default().trim().to_owned();
-        let mut frames: Vec<Frame> = parts.take(FRAMES_MAX).map(folded_frame).collect();
+        let mut frames: Vec<StackFrame> = parts.take(FRAMES_MAX).map(folded_frame).collect();
         frames.reverse();
         rows.push(Row {
             server: is_server(&thread),
@@ -240,10 +240,14 @@ fn folded(lines: &[Line<'_>]) -> Read {
 }
 
 /// `f_[k]` is the kernel's.
-fn folded_frame(part: &str) -> Frame {
+fn folded_frame(part: &str) -> StackFrame {
     match part.strip_suffix("_[k]") {
-        Some(name) => frame(name, "[kernel]", Side::Kernel),
-        None => frame(part.strip_suffix("_[i]").unwrap_or(part), "", Side::User),
+        Some(name) => frame(name, "[kernel]", FrameSide::Kernel),
+        None => frame(
+            part.strip_suffix("_[i]").unwrap_or(part),
+            "",
+            FrameSide::User,
+        ),
     }
 }
 
@@ -266,7 +270,7 @@ mod tests {
             ),
             (1, 2, "my thread", true)
         );
-        assert_eq!(rows[0].frames[0].side, Side::Kernel);
+        assert_eq!(rows[0].frames[0].side, FrameSide::Kernel);
         assert_eq!(rows[0].frames[1].name, "f<>");
     }
 

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Depth, LockCaller, LockRow, LockTable, NamedBy, Reading, StackBook, StackEnd, StackId, Unit,
+    LockCaller, LockRow, LockTable, NamedBy, Reading, StackEnd, StackId, StackTable, Unit,
+    WaitCounting,
 };
 
 use crate::format::{Format, Gap, Group, Recogniser};
@@ -231,7 +232,7 @@ fn lock_name(lock: &str) -> (String, NamedBy) {
 
 /// The table of locks: `None` where nothing was waited for. What was held is told in words only: who
 /// has a lock long, or often, holds up nobody as long as nobody waits.
-pub(crate) fn table(rows: &[Row], book: &mut StackBook) -> Option<LockTable> {
+pub(crate) fn table(rows: &[Row], book: &mut StackTable) -> Option<LockTable> {
     let mut locks: BTreeMap<String, LockRow> = BTreeMap::new();
     let mut events: u64 = 0;
     for row in rows.iter().filter(|row| row.counts == Counts::Waits) {
@@ -268,7 +269,7 @@ pub(crate) fn table(rows: &[Row], book: &mut StackBook) -> Option<LockTable> {
     (!locks.is_empty()).then(|| LockTable {
         from: 0,
         to: 0,
-        depth: Depth::Told {
+        depth: WaitCounting::Told {
             by: "plockstat".to_owned(),
         },
         locks,
@@ -280,7 +281,7 @@ pub(crate) fn table(rows: &[Row], book: &mut StackBook) -> Option<LockTable> {
     })
 }
 
-fn caller(lock: &mut LockRow, row: &Row, total_us: f64, book: &mut StackBook) {
+fn caller(lock: &mut LockRow, row: &Row, total_us: f64, book: &mut StackTable) {
     match lock.callers.iter_mut().find(|one| one.path == row.path) {
         Some(one) => {
             one.waits = one.waits.saturating_add(row.count);
@@ -297,10 +298,10 @@ fn caller(lock: &mut LockRow, row: &Row, total_us: f64, book: &mut StackBook) {
     }
 }
 
-fn stack(path: &[String], book: &mut StackBook) -> StackId {
-    let frames: Vec<model::Frame> = path
+fn stack(path: &[String], book: &mut StackTable) -> StackId {
+    let frames: Vec<model::StackFrame> = path
         .iter()
-        .map(|name| frame(name, "", model::Side::User))
+        .map(|name| frame(name, "", model::FrameSide::User))
         .collect();
     book.intern(frames, StackEnd::FrameLimit)
 }
@@ -323,7 +324,7 @@ mod tests {
         let read = read(&clean::lines(TABLES));
         assert!(read.skipped.is_empty(), "{:?}", read.skipped);
         assert_eq!(read.brought, "1012 waits, 3600000 holds");
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let table = table(&read.plockstat, &mut book).unwrap();
         let lock = &table.locks[0];
         assert_eq!(lock.name, "malloc lock libc_malloc_lock");
@@ -339,7 +340,7 @@ mod tests {
         let read = read(&clean::lines(&format!("Mutex hold\n{text}")));
         assert_eq!(read.brought, "3600000 holds");
         assert_eq!(read.values("plockstat.allocator_holds"), [3_600_000.0]);
-        assert!(table(&read.plockstat, &mut StackBook::default()).is_none());
+        assert!(table(&read.plockstat, &mut StackTable::default()).is_none());
     }
 
     /// As people paste it, and as a page shows it that made links of the libraries' names.
@@ -367,7 +368,7 @@ mod tests {
         let text = "Count     nsec Lock\n   40   500000 mysqld`some_mutex\n\n      nsec ---- Distribution --- count    Stack\n      2048 |@@@                |    10    libc.so.1`mutex_lock_impl\n      4096 |@@@@@              |    20    libc.so.1`mutex_lock\n     16384 |@@                 |     8    inner_function\n   1048576 |                   |     2    outer_function\n   2097152 |                   |     0\n----------------------------------------------------------------\n";
         let read = super::read(&crate::clean::lines(text));
         assert_eq!(read.brought, "40 waits");
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let table = table(&read.plockstat, &mut book).unwrap();
         assert_eq!(table.locks[0].name, "some_mutex");
         let path = &read.plockstat[0].path;

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use model::{Frame, Side};
+use model::{FrameSide, StackFrame};
 
 use crate::format::{Format, Group};
 use crate::read::listing::is_server;
@@ -68,7 +68,7 @@ fn read(bytes: &[u8]) -> Option<Read> {
         if count == 0 {
             continue;
         }
-        let frames: Vec<Frame> = sample
+        let frames: Vec<StackFrame> = sample
             .locations
             .iter()
             .flat_map(|location| profile.frames(*location))
@@ -221,7 +221,7 @@ impl<'a> Profile<'a> {
             .or_else(|| of(&["cpu", "samples"], "nanoseconds").map(|column| (column, period)))
     }
 
-    fn frames(&self, id: u64) -> Vec<Frame> {
+    fn frames(&self, id: u64) -> Vec<StackFrame> {
         let Some(location) = self.locations.get(&id) else {
             return Vec::new();
         };
@@ -236,9 +236,9 @@ impl<'a> Profile<'a> {
                 || name.ends_with("_[k]");
             let name = name.strip_suffix("_[k]").unwrap_or(name);
             if is_kernel {
-                frame(name, "[kernel]", Side::Kernel)
+                frame(name, "[kernel]", FrameSide::Kernel)
             } else {
-                frame(name, image, Side::User)
+                frame(name, image, FrameSide::User)
             }
         };
         if location.functions.is_empty() {
@@ -470,7 +470,7 @@ mod tests {
             (30_000_000, "connection", true)
         );
         assert_eq!(row.frames[0].name, "clear_page");
-        assert_eq!(row.frames[0].side, Side::Kernel);
+        assert_eq!(row.frames[0].side, FrameSide::Kernel);
         assert_eq!(
             (row.frames[1].name.as_str(), row.frames[1].image.as_str()),
             ("row_search_mvcc", "mysqld")

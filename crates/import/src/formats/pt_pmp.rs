@@ -1,7 +1,7 @@
 //! pt-pmp: `187 f(libpthread.so.0),g,h(a.cc:3),...`.
 
 use lexicon::{Kind, Lexicon};
-use model::Side;
+use model::FrameSide;
 
 use crate::format::{DIGITS, Format, Group, Recogniser};
 use crate::line::Line;
@@ -141,7 +141,7 @@ fn read(lines: &[Line<'_>]) -> Read {
                     .strip_suffix(')')
                     .filter(|place| !place.contains([':', '*', '&']) && !place.is_empty());
                 let image = image.unwrap_or_default();
-                frames.push(frame(name, image, Side::User));
+                frames.push(frame(name, image, FrameSide::User));
             }
         }
         let end = stack_end(&frames, cut);

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use model::{Frame, Side};
+use model::{FrameSide, StackFrame};
 
 use super::call_graph::{self, Tree};
 use super::{Listing, NOT_LISTED, Read, Row, frame};
@@ -29,7 +29,7 @@ struct Share {
     own: f64,
     command: Option<String>,
     image: String,
-    frame: Frame,
+    frame: StackFrame,
     /// The function as it is printed.
     symbol: String,
     /// What is printed below it.
@@ -132,11 +132,11 @@ fn perf_row(text: &str, head: &Head) -> Option<Share> {
         None => (first, first, rest),
     };
     let marks = [
-        ("[k] ", Side::Kernel),
-        ("[.] ", Side::User),
-        ("[u] ", Side::User),
-        ("[H] ", Side::Kernel),
-        ("[g] ", Side::Kernel),
+        ("[k] ", FrameSide::Kernel),
+        ("[.] ", FrameSide::User),
+        ("[u] ", FrameSide::User),
+        ("[H] ", FrameSide::Kernel),
+        ("[g] ", FrameSide::Kernel),
     ];
     let marked = marks
         .into_iter()
@@ -147,7 +147,7 @@ fn perf_row(text: &str, head: &Head) -> Option<Share> {
             let (before, symbol) = rest.split_at(at);
             (before, symbol.strip_prefix(mark).unwrap_or(symbol), side)
         }
-        None => ("", rest, Side::Kernel),
+        None => ("", rest, FrameSide::Kernel),
     };
     let fields: Vec<&str> = before
         .split("  ")
@@ -175,7 +175,7 @@ fn perf_row(text: &str, head: &Head) -> Option<Share> {
         image: image.to_owned(),
         frame: frame(
             symbol,
-            if side == Side::Kernel {
+            if side == FrameSide::Kernel {
                 "[kernel]"
             } else {
                 image
@@ -221,7 +221,7 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
         .iter_mut()
         .map(|share| std::mem::take(&mut share.tree))
         .collect();
-    let known: HashMap<&str, &Frame> = shares
+    let known: HashMap<&str, &StackFrame> = shares
         .iter()
         .map(|share| (share.symbol.as_str(), &share.frame))
         .collect();
@@ -230,7 +230,7 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
         let paths = tree.paths(share.children);
         let paths = call_graph::stacks(&share.symbol, paths, share.own, share.children);
         let mut left = (share.own * total).round() as u64;
-        let mut row = |frames: Vec<Frame>, count: u64| {
+        let mut row = |frames: Vec<StackFrame>, count: u64| {
             if count > 0 {
                 rows.push(Row {
                     frames,
@@ -252,10 +252,10 @@ fn push(read: &mut Read, shares: &mut Vec<Share>, head: &Head) {
     let not_listed = (rest * total).round() as u64;
     if not_listed > 0 {
         rows.push(Row {
-            frames: vec![Frame {
+            frames: vec![StackFrame {
                 name: NOT_LISTED.to_owned(),
                 image: String::new(),
-                side: Side::User,
+                side: FrameSide::User,
                 nameless: None,
             }],
             thread: String::new(),
@@ -308,7 +308,11 @@ const KERNEL_ENTRIES: [&str; 8] = [
 
 /// Frames of a stack that is known by names, innermost first: its first function is the listing's
 /// row, others have the image that their own rows have.
-fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> Vec<Frame> {
+fn frames_of(
+    names: &[String],
+    first: &StackFrame,
+    known: &HashMap<&str, &StackFrame>,
+) -> Vec<StackFrame> {
     let mut side = first.side;
     let mut frames = vec![first.clone()];
     for (index, name) in names.iter().enumerate() {
@@ -317,7 +321,11 @@ fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> 
                 Some(known) => (*known).clone(),
                 None => frame(
                     name,
-                    if side == Side::Kernel { "[kernel]" } else { "" },
+                    if side == FrameSide::Kernel {
+                        "[kernel]"
+                    } else {
+                        ""
+                    },
                     side,
                 ),
             });
@@ -325,8 +333,8 @@ fn frames_of(names: &[String], first: &Frame, known: &HashMap<&str, &Frame>) -> 
         // Behind the kernel's door all is the program's.
         let is_door = KERNEL_ENTRIES.iter().any(|door| name.starts_with(door));
         side = match frames.last().map(|frame| frame.side) {
-            Some(Side::Kernel) if !is_door => Side::Kernel,
-            _ => Side::User,
+            Some(FrameSide::Kernel) if !is_door => FrameSide::Kernel,
+            _ => FrameSide::User,
         };
     }
     frames
@@ -412,7 +420,11 @@ fn oprofile_row(text: &str, columns: &[&str]) -> Option<Row> {
         || image.contains("no-vmlinux")
         || image.ends_with(".ko")
         || image == "[kernel]";
-    let side = if is_kernel { Side::Kernel } else { Side::User };
+    let side = if is_kernel {
+        FrameSide::Kernel
+    } else {
+        FrameSide::User
+    };
     Some(Row {
         frames: vec![frame(
             if symbol == "(no symbols)" {
@@ -503,8 +515,8 @@ mod tests {
             .iter()
             .find(|row| row.frames.len() == 5)
             .unwrap();
-        let sides: Vec<Side> = stack.frames.iter().map(|frame| frame.side).collect();
-        let (kernel, user) = (Side::Kernel, Side::User);
+        let sides: Vec<FrameSide> = stack.frames.iter().map(|frame| frame.side).collect();
+        let (kernel, user) = (FrameSide::Kernel, FrameSide::User);
         assert_eq!(sides, [kernel, kernel, kernel, user, user]);
         assert_eq!(read.brought, "2 functions, 2 stacks");
     }
@@ -538,7 +550,7 @@ mod tests {
             ),
             1000
         );
-        assert_eq!(read_.listings[0].rows[1].frames[0].side, Side::Kernel);
+        assert_eq!(read_.listings[0].rows[1].frames[0].side, FrameSide::Kernel);
         let read_ = opreport(&clean::lines(
             "samples  %        symbol name\n10 5.0 compact_zone\n",
         ));

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{
-    ChainLink, Depth, Holder, HolderBy, LockRow, LockTable, NamedBy, StackBook, StackEnd, WaitChain,
+    ChainLink, Holder, HolderBy, LockRow, LockTable, NamedBy, StackEnd, StackTable, WaitChain,
+    WaitCounting,
 };
 
 use super::waits::{Known, UNKNOWN, Wait};
@@ -20,7 +21,7 @@ pub(super) fn table(
     waits: &mut [Wait],
     known: &Known,
     by: &str,
-    book: &mut StackBook,
+    book: &mut StackTable,
 ) -> Option<LockTable> {
     if waits.is_empty() {
         return None;
@@ -74,7 +75,7 @@ pub(super) fn table(
     Some(LockTable {
         from: 0,
         to: 0,
-        depth: Depth::Told { by: by.to_owned() },
+        depth: WaitCounting::Told { by: by.to_owned() },
         chains: chains(&scene, &locks, &holder),
         locks,
         conditions: Vec::new(),

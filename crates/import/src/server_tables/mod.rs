@@ -10,7 +10,7 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use model::{LockTable, Millis, Taken};
+use model::{LockTable, Millis, SourceData};
 
 use crate::read::Timestamp;
 use crate::read::rows::Rows;
@@ -45,7 +45,7 @@ pub(crate) struct Joined {
 }
 
 /// Reads the rows of all captures together.
-pub(crate) fn join(all: &[Rows], book: &mut model::StackBook) -> Joined {
+pub(crate) fn join(all: &[Rows], book: &mut model::StackTable) -> Joined {
     let mut joined = Joined::default();
     let read = &mut joined.read;
     let mut timestamps: BTreeMap<Timestamp, Vec<&Rows>> = BTreeMap::new();
@@ -67,9 +67,9 @@ pub(crate) fn join(all: &[Rows], book: &mut model::StackBook) -> Joined {
         }
         let mutexes: Vec<&Rows> = here(Table::Mutexes).collect();
         if let Some(readings) = transactions::mutexes(&mutexes) {
-            let taken = Taken {
+            let taken = SourceData {
                 readings,
-                ..Taken::default()
+                ..SourceData::default()
             };
             read.take("mutexes", timestamp.at, timestamp.after, taken);
         }
@@ -78,17 +78,17 @@ pub(crate) fn join(all: &[Rows], book: &mut model::StackBook) -> Joined {
         let (mut waits, mut known) = waits::from_rows(all, now, &threads);
         let readings = transactions::readings(&transactions, &waits, now, timestamp.at.is_some());
         if !readings.is_empty() {
-            let taken = Taken {
+            let taken = SourceData {
                 readings,
-                ..Taken::default()
+                ..SourceData::default()
             };
             read.take("innodb", timestamp.at, timestamp.after, taken);
         }
         let metrics: Vec<&Rows> = here(Table::Metrics).collect();
         if let Some(reading) = transactions::history(&metrics) {
-            let taken = Taken {
+            let taken = SourceData {
                 readings: vec![reading],
-                ..Taken::default()
+                ..SourceData::default()
             };
             read.take("innodb", timestamp.at, timestamp.after, taken);
         }
@@ -160,7 +160,7 @@ mod tests {
     use crate::formats::rows;
 
     fn joined(text: &str) -> Joined {
-        let mut book = model::StackBook::default();
+        let mut book = model::StackTable::default();
         join(&(rows::FORMAT.read)(&clean::lines(text)).rows, &mut book)
     }
 

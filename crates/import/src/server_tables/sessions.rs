@@ -1,6 +1,6 @@
 //! `performance_schema.threads`, and the views of the sys schema on it, as a processlist.
 
-use model::Taken;
+use model::SourceData;
 use server::Row;
 
 use crate::read::rows::Rows;
@@ -30,7 +30,7 @@ const VIEW: [&str; 8] = [
 ];
 
 /// The sessions of clients, as a processlist has them.
-pub(super) fn processlist(rows: &Rows) -> Taken {
+pub(super) fn processlist(rows: &Rows) -> SourceData {
     let names: std::rc::Rc<[String]> = [
         "id", "user", "host", "db", "command", "time", "state", "info",
     ]
@@ -47,7 +47,7 @@ pub(super) fn processlist(rows: &Rows) -> Taken {
         .map(|values| Row::new(names.clone(), values.map(str::to_owned).to_vec()))
         .collect();
     match list.is_empty() {
-        true => Taken::default(),
+        true => SourceData::default(),
         false => server::processlist_taken(&list, &[]),
     }
 }

@@ -2,7 +2,7 @@
 //! line before it takes more.
 //!
 //! **Memory of readers is an account.** What captures and incidents take is counted as it is read
-//! (`captures/held.rs`, `store/src/account.rs`, `import/src/memory_budget.rs`). What is over the account is left out and
+//! (`captures/memory_budget.rs`, `store/src/budget.rs`, `import/src/memory_budget.rs`). What is over the account is left out and
 //! reported. What a few bytes become cannot always be foreseen, so the allocator counts too (`kernel::heap`): at 80 %
 //! nothing more is read, and before 512 MiB a command that only reads ends with one line.
 //!

@@ -128,7 +128,7 @@ pub(super) fn sheet(
             Some(format!(
                 "{} {}",
                 summary.allocator,
-                BarUnit::Seconds.say(time.mean)
+                BarUnit::Seconds.to_text(time.mean)
             ))
         })
         .collect();
@@ -182,7 +182,7 @@ fn bars(
 }
 
 fn say(unit: BarUnit, interval: Option<Interval>) -> String {
-    interval.map_or_else(|| "–".to_owned(), |interval| unit.say_interval(interval))
+    interval.map_or_else(|| "–".to_owned(), |interval| unit.interval_text(interval))
 }
 
 fn against(summaries: &[Summary]) -> String {

@@ -133,7 +133,7 @@ pub(super) fn counter(server: &PrivateServer) -> Result<server::Session> {
 pub(super) fn questions(counter: &mut server::Session) -> Result<f64> {
     let (rows, _) = counter.rows("SHOW GLOBAL STATUS LIKE 'Questions'", 1)?;
     let row = rows.first().context("the server counts no statements")?;
-    Ok(row.at(1).parse()?)
+    Ok(row.column(1).parse()?)
 }
 
 /// Statements a second over one window.

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use model::{Clock, Reading, Sample, Server, Taken, Unit};
+use model::{Clock, Reading, Sample, Server, SourceData, Unit};
 use store::{History, HistoryLimits, SessionStart};
 use testbed::{IncidentSize, made_incident};
 
@@ -46,7 +46,7 @@ pub(super) fn run() -> Result<()> {
         }
         None => scratch.path().to_owned(),
     };
-    let frame = store::write_frame(&made_incident(&IncidentSize::full()), &dir)?;
+    let frame = store::write_incident(&made_incident(&IncidentSize::full()), &dir)?;
     let begin = Instant::now();
     let history = dir.join("history-3306.db");
     if !history.is_file() {
@@ -161,9 +161,9 @@ fn write_day(path: &Path) -> Result<()> {
                         source,
                         at,
                         took_us: 1,
-                        outcome: Ok(Taken {
+                        outcome: Ok(SourceData {
                             readings,
-                            ..Taken::default()
+                            ..SourceData::default()
                         }),
                     })
             })

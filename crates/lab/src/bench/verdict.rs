@@ -28,7 +28,7 @@ pub(super) fn run() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let incident = made_incident(&size);
     let begin = Instant::now();
-    let path = store::write_frame(&incident, dir.path())?;
+    let path = store::write_incident(&incident, dir.path())?;
     let written = begin.elapsed().as_secs_f64();
     line(
         "the incident",

@@ -178,12 +178,12 @@ fn say(unit: &str, value: &Value) -> String {
         return "–".to_owned();
     };
     match unit {
-        "percent" => BarUnit::Share.say(value),
-        "per-second" => BarUnit::PerSecond.say(value),
-        "milliseconds" => BarUnit::Seconds.say(value / 1e3),
-        "seconds" => BarUnit::Seconds.say(value),
-        "bytes" => BarUnit::Bytes.say(value),
-        _ => BarUnit::Count.say(value),
+        "percent" => BarUnit::Share.to_text(value),
+        "per-second" => BarUnit::PerSecond.to_text(value),
+        "milliseconds" => BarUnit::Seconds.to_text(value / 1e3),
+        "seconds" => BarUnit::Seconds.to_text(value),
+        "bytes" => BarUnit::Bytes.to_text(value),
+        _ => BarUnit::Count.to_text(value),
     }
 }
 
@@ -217,10 +217,10 @@ fn numbers(told: &ActResult) -> Part {
                     or_dash(
                         measured
                             .statements_per_second
-                            .map(|rate| BarUnit::PerSecond.say(rate)),
+                            .map(|rate| BarUnit::PerSecond.to_text(rate)),
                     ),
-                    or_dash(measured.p95_us.map(|us| BarUnit::Seconds.say(us / 1e6))),
-                    BarUnit::Bytes.say(measured.resident_bytes as f64),
+                    or_dash(measured.p95_us.map(|us| BarUnit::Seconds.to_text(us / 1e6))),
+                    BarUnit::Bytes.to_text(measured.resident_bytes as f64),
                 ]
             })
             .collect(),

@@ -1,6 +1,6 @@
 //! What the files of the host's leases hold.
 
-use remedy::{Form, ProcessId, Record};
+use remedy::{JournalFormat, ProcessId, Record};
 use serde::{Deserialize, Serialize};
 
 use super::HostChange;
@@ -26,7 +26,7 @@ pub struct NumberedChange {
 }
 
 impl Record for HostEntry {
-    const FORM: Form = Form {
+    const FORM: JournalFormat = JournalFormat {
         suffix: ".host.json",
         version: 1,
         bytes_max: 64 << 10,

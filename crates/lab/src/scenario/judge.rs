@@ -136,7 +136,7 @@ fn time(verdict: &Value, name: &str) -> Option<Timestamp> {
 /// How fast it was noticed, and how far back the evidence goes.
 fn measure(outcome: &mut Outcome, path: &Path, verdict: &Value, begin: Timestamp) -> Result<()> {
     let between = |from: Timestamp, to: Timestamp| to.duration_since(from).as_secs_f64();
-    let incident = store::read_frame(path)?.incident;
+    let incident = store::read_incident(path)?.incident;
     outcome.evidence_seconds = evidence_before_trigger(&incident);
     if let (Some(onset), Some(trigger)) = (time(verdict, "onset"), time(verdict, "trigger")) {
         let noticed = between(begin, trigger);
@@ -335,7 +335,7 @@ fn slow_probe_to_trigger(incident: &Incident, from: Millis) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Kind, Reading, Timeline, Unit};
+    use model::{Reading, SignalKind, Timeline, Unit};
     use testbed::{IncidentSize, made_incident};
 
     use super::*;
@@ -348,7 +348,7 @@ mod tests {
             let reading = Reading {
                 name: (*name).into(),
                 unit: Unit::Count,
-                kind: Kind::Gauge,
+                kind: SignalKind::Gauge,
                 value: *value,
             };
             let at = incident.stall.trigger.checked_add_signed(*after).unwrap();

@@ -160,7 +160,7 @@ fn recorded(mut row: Row, incident: Option<&Path>, begin: Timestamp) -> Result<R
     row.noticed_seconds = Some(trigger.duration_since(begin).as_secs_f64());
     row.named = named(&verdict);
     row.mib = mib(std::fs::metadata(incident)?.len());
-    row.kinds = kinds_of(&store::read_frame(incident)?.incident);
+    row.kinds = kinds_of(&store::read_incident(incident)?.incident);
     row.captured = Some(incident.to_owned());
     Ok(row)
 }

@@ -27,7 +27,7 @@ pub(super) struct Truth<'a> {
 pub(super) fn write(to: &Path, from: &Path, name: &str, truth: &Truth) -> Result<()> {
     let history = recorded::history(from, None)?;
     let nothing = || format!("{}: nothing was recorded", history.display());
-    let all = store::recorded(&history, 0, i64::MAX / 2)?;
+    let all = store::history_coverage(&history, 0, i64::MAX / 2)?;
     let (first, last) = all
         .first_wall_ms
         .zip(all.last_wall_ms)

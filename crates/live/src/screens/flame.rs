@@ -2,7 +2,7 @@
 
 use model::{Millis, Profile, Window};
 use report::evidence::profile_diff::{RankBy, profile_diff};
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use crate::ink::{Ink, Line};
@@ -49,7 +49,7 @@ pub(super) fn samples(view: &View<'_>) -> Option<Samples> {
 pub fn body(view: &View<'_>) -> Body {
     let evidence = &view.incident().stacks;
     let Some(Samples { now, before }) = samples(view) else {
-        return Body::of(Vec::new(), Table {
+        return Body::from_table(Vec::new(), Table {
             columns: &COLUMNS,
             rows: Vec::new(),
             empty: "no samples of the processors at this moment: they need CAP_PERFMON, and a history keeps none".to_owned(),
@@ -69,15 +69,17 @@ pub fn body(view: &View<'_>) -> Body {
         true => ", ranked by processor time",
         false => "",
     };
-    let head = Line::plain(&format!("{}{ranked}", told(view, &now, before.as_ref())));
+    let head = Line::plain(&format!("{}{ranked}", caption(view, &now, before.as_ref())));
     let rows = diff.rows.iter().take(ROWS_MAX).map(|row| {
         let change = row.self_change();
         Row {
             cells: vec![
                 Cell::text(&row.symbol.name),
-                Cell::number(Some(row.b.self_share), words::share(row.b.self_share)),
+                Cell::number(Some(row.b.self_share), format::share(row.b.self_share)),
                 match before {
-                    Some(_) => Cell::number(Some(row.a.self_share), words::share(row.a.self_share)),
+                    Some(_) => {
+                        Cell::number(Some(row.a.self_share), format::share(row.a.self_share))
+                    }
                     None => Cell::text("–"),
                 },
                 Cell::number(Some(change), format!("{:+.1}", change * 100.0)).ink(match change {
@@ -85,14 +87,14 @@ pub fn body(view: &View<'_>) -> Body {
                     less if less < -0.01 => Ink::Good,
                     _ => Ink::Plain,
                 }),
-                Cell::number(Some(row.b.total_share), words::share(row.b.total_share)),
+                Cell::number(Some(row.b.total_share), format::share(row.b.total_share)),
                 Cell::text(row.symbol.image.clone()),
             ],
             detail: stacks_with(view, &now, &row.symbol.name),
             ..Row::default()
         }
     });
-    Body::of(
+    Body::from_table(
         vec![head],
         Table {
             columns: &COLUMNS,
@@ -103,7 +105,7 @@ pub fn body(view: &View<'_>) -> Body {
 }
 
 /// Of when the samples are, and how many.
-pub(super) fn told(view: &View<'_>, now: &Profile, before: Option<&Profile>) -> String {
+pub(super) fn caption(view: &View<'_>, now: &Profile, before: Option<&Profile>) -> String {
     format!(
         "{} to {}: {} samples; before: {} samples",
         view.clock(now.from),

@@ -5,9 +5,9 @@
 //! name the functions that changed most.
 
 use report::evidence::flame::{Flame, FlameNode, flame as tree};
-use report::words;
+use report::format;
 
-use super::flame::{self, Samples, samples, stacks_with, told};
+use super::flame::{self, Samples, caption, samples, stacks_with};
 use super::view::{Body, View};
 use crate::ink::{Ink, Line, cut, width};
 
@@ -53,7 +53,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(view: &View<'_>, samples: &Samples) -> Self {
+    fn from_samples(view: &View<'_>, samples: &Samples) -> Self {
         let book = &view.incident().stacks.book;
         let before: Vec<_> = samples.before.iter().collect();
         let flame = tree(&before, &[&samples.now], book, NODES_MAX);
@@ -101,9 +101,9 @@ pub fn body(view: &View<'_>) -> Body {
         // It says why there are none.
         return flame::body(view);
     };
-    let picture = Picture::of(view, &samples);
+    let picture = Picture::from_samples(view, &samples);
     let has_before = samples.before.is_some();
-    let head = told(view, &samples.now, samples.before.as_ref());
+    let head = caption(view, &samples.now, samples.before.as_ref());
     let keys = "t table";
     let room = view.columns.saturating_sub(keys.len() + 2);
     let mut lines = vec![
@@ -115,7 +115,7 @@ pub fn body(view: &View<'_>) -> Body {
     lines.resize(room + 2, Line::default());
     if let Some(node) = picture.chosen(view).and_then(|chosen| picture.node(chosen)) {
         let words = Line::plain(&in_words(node, has_before)).text();
-        lines.push(Line::of(Ink::Strong, &cut(&words, view.columns)));
+        lines.push(Line::colored(Ink::Strong, &cut(&words, view.columns)));
     }
     if has_before {
         lines.extend(changed(view, &picture.flame));
@@ -132,7 +132,7 @@ pub fn chosen(view: &View<'_>) -> Chosen {
     let Some(samples) = samples(view) else {
         return Chosen::default();
     };
-    let picture = Picture::of(view, &samples);
+    let picture = Picture::from_samples(view, &samples);
     let Some(placed) = picture.chosen(view) else {
         return Chosen::default();
     };
@@ -150,14 +150,14 @@ pub fn chosen(view: &View<'_>) -> Chosen {
 fn callers(view: &View<'_>, picture: &Picture) -> Line {
     let path = picture.flame.path(picture.root);
     if path.is_empty() {
-        let busy = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), words::count);
+        let busy = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), format::count);
         let [before, now] = picture.flame.busy;
         let text = format!(
             "processors busy: {}, before: {}; Down chooses, Enter zooms, Backspace goes back",
             busy(now),
             busy(before)
         );
-        return Line::of(Ink::Dim, &cut(&text, view.columns));
+        return Line::colored(Ink::Dim, &cut(&text, view.columns));
     }
     let text = Line::plain(&format!("all > {}", path.join(" > "))).text();
     let mut text = text.as_str();
@@ -167,7 +167,7 @@ fn callers(view: &View<'_>, picture: &Picture) -> Line {
         letters.next();
         text = letters.as_str();
     }
-    Line::of(Ink::Dim, if is_cut { "~" } else { "" }).add(Ink::Dim, text)
+    Line::colored(Ink::Dim, if is_cut { "~" } else { "" }).add(Ink::Dim, text)
 }
 
 /// A line for each depth; where there are more than room, those around the chosen one.
@@ -247,7 +247,7 @@ fn in_words(node: &FlameNode, has_before: bool) -> String {
     let before = match has_before {
         true => format!(
             "; before {}, {}",
-            words::share(node.before),
+            format::share(node.before),
             points(change(node))
         ),
         false => "; nothing before to compare with".to_owned(),
@@ -255,8 +255,8 @@ fn in_words(node: &FlameNode, has_before: bool) -> String {
     format!(
         "{}{image}: {}, itself {}{before}",
         node.name,
-        words::share(node.now),
-        words::share(node.own)
+        format::share(node.now),
+        format::share(node.own)
     )
 }
 
@@ -265,7 +265,7 @@ fn changed(view: &View<'_>, flame: &Flame) -> [Line; 2] {
     let [more, less] = in_words_changed(flame);
     let line = |title: &str, ink: Ink, told: &str| {
         let room = view.columns.saturating_sub(title.len());
-        Line::of(Ink::Strong, title).add(ink, &cut(&Line::plain(told).text(), room))
+        Line::colored(Ink::Strong, title).add(ink, &cut(&Line::plain(told).text(), room))
     };
     [
         line("MORE  ", Ink::Bad, &more),

@@ -1,7 +1,7 @@
 //! `m`: how long answers took, by fifths of a second. A column is a second, a line a fifth of it, the first on top.
 
 use report::evidence::heat::{CELL_MS, CELLS, Cell, Heat, answers};
-use report::words;
+use report::format;
 
 use super::view::View;
 use crate::ink::{Ink, Line, wrapped};
@@ -19,14 +19,14 @@ const SLOW: usize = 5;
 /// The lines.
 pub fn lines(view: &View<'_>) -> Vec<Line> {
     let title = "ANSWERS  SELECT 1 five times a second: a column a second, a line a fifth of it";
-    let mut out = vec![Line::of(Ink::Strong, title)];
+    let mut out = vec![Line::colored(Ink::Strong, title)];
     let count = view.columns.saturating_sub(NAME + 1).max(8);
     let window = model::Window {
         from: view.at.saturating_sub((count as u64 - 1) * 1000),
         to: view.at,
     };
     let Some(heat) = answers(view.timeline(), view.model.clock(), window) else {
-        out.push(Line::of(
+        out.push(Line::colored(
             Ink::Dim,
             "the server was not asked in this time, or nobody could log in",
         ));
@@ -34,7 +34,7 @@ pub fn lines(view: &View<'_>) -> Vec<Line> {
     };
     // A recording may begin later than the window.
     let before = count.saturating_sub(heat.seconds.len());
-    let mut axis = Line::of(Ink::Dim, &" ".repeat(NAME + before));
+    let mut axis = Line::colored(Ink::Dim, &" ".repeat(NAME + before));
     axis.push(Ink::Dim, &view.clock(heat.from));
     out.push(axis.right(Ink::Dim, &view.clock(view.at), NAME + count));
     for part in 0..CELLS {
@@ -83,13 +83,13 @@ fn summary(view: &View<'_>, heat: &Heat) -> String {
         |(seconds, at)| {
             format!(
                 "the slowest answer took {} (at {})",
-                words::seconds(seconds),
+                format::seconds(seconds),
                 view.clock(at)
             )
         },
     );
     let usual = usual.map_or(String::new(), |usual| {
-        format!(", usually {}", words::seconds(usual.mean / 1e6))
+        format!(", usually {}", format::seconds(usual.mean / 1e6))
     });
     format!(
         "{} of {} had no answer; {slowest}{usual}.",

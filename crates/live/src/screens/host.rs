@@ -1,6 +1,6 @@
 //! 6, Host: is it the machine.
 
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use crate::ink::{Ink, Line};
@@ -94,7 +94,7 @@ pub fn body(view: &View<'_>) -> Body {
                 .collect::<Vec<Row>>()
         })
         .collect();
-    Body::of(
+    Body::from_table(
         vec![facts(view)],
         Table {
             columns: &COLUMNS,
@@ -109,12 +109,12 @@ fn facts(view: &View<'_>) -> Line {
     let memory = fact("host.memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let parts = [
         fact("host.cpus").map(|cpus| format!("{cpus} processors")),
-        memory.map(words::bytes),
+        memory.map(format::bytes),
         fact("host.kernel").map(|kernel| format!("Linux {kernel}")),
         fact("thp.enabled").map(|enabled| format!("huge pages {enabled}")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    Line::of(Ink::Strong, &parts.join(", "))
+    Line::colored(Ink::Strong, &parts.join(", "))
 }
 
 fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Option<Row> {
@@ -125,7 +125,7 @@ fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Optio
         return None;
     }
     let say =
-        |value: Option<f64>| value.map_or("–".to_owned(), |value| words::value(series, value));
+        |value: Option<f64>| value.map_or("–".to_owned(), |value| format::value(series, value));
     let far = now
         .zip(spread)
         .is_some_and(|(now, usual)| usual.departure(now).abs() >= 4.0);

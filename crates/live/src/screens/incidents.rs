@@ -1,10 +1,10 @@
 //! 8, Incidents: the stalls of this recording and the files beside it.
 
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use crate::ink::Line;
-use crate::model::Listed;
+use crate::model::IncidentEntry;
 use crate::table::{Cell, Column, Row, Table};
 
 const COLUMNS: [Column; 5] = [
@@ -17,8 +17,8 @@ const COLUMNS: [Column; 5] = [
 
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
-    let known: Vec<Listed> = match view.model.listed.is_empty() {
-        false => view.model.listed.clone(),
+    let known: Vec<IncidentEntry> = match view.model.incidents.is_empty() {
+        false => view.model.incidents.clone(),
         true => view
             .model
             .stalls
@@ -32,7 +32,7 @@ pub fn body(view: &View<'_>) -> Body {
         "{} stalls, {files} of them with a file: Enter opens it, Backspace comes back",
         known.len()
     ));
-    Body::of(
+    Body::from_table(
         vec![head],
         Table {
             columns: &COLUMNS,
@@ -42,9 +42,9 @@ pub fn body(view: &View<'_>) -> Body {
     )
 }
 
-fn of_recording(view: &View<'_>, stall: &crate::model::StallAt) -> Listed {
+fn of_recording(view: &View<'_>, stall: &crate::model::StallTimes) -> IncidentEntry {
     let first = stall.triggers.first();
-    Listed {
+    IncidentEntry {
         path: None,
         onset_wall_ms: view.model.clock().wall_ms(stall.onset),
         length_ms: stall.end.map(|end| end.saturating_sub(stall.onset)),
@@ -54,7 +54,7 @@ fn of_recording(view: &View<'_>, stall: &crate::model::StallAt) -> Listed {
     }
 }
 
-fn row(listed: &Listed) -> Row {
+fn row(listed: &IncidentEntry) -> Row {
     let moment = jiff::Timestamp::from_millisecond(listed.onset_wall_ms);
     let moment = moment.map_or_else(
         |_| "–".to_owned(),
@@ -62,7 +62,7 @@ fn row(listed: &Listed) -> Row {
     );
     let length = listed
         .length_ms
-        .map_or("lasts, or ?".to_owned(), words::duration);
+        .map_or("lasts, or ?".to_owned(), format::duration);
     let path = listed.path.as_ref().map(|path| path.display().to_string());
     Row {
         cells: vec![

@@ -2,7 +2,7 @@
 
 use model::{LockRow, LockTable};
 use report::evidence::chain::{chain_sentence, holder_by_words};
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use super::waits;
@@ -22,7 +22,7 @@ const COLUMNS: [Column; 7] = [
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let Some(table) = waits::lock_table(view) else {
-        return Body::of(semaphores(view), Table {
+        return Body::from_table(semaphores(view), Table {
             columns: &COLUMNS,
             rows: Vec::new(),
             empty: "no lock table of this moment: stacks are taken while a stall lasts, and a history keeps none".to_owned(),
@@ -50,7 +50,7 @@ pub fn body(view: &View<'_>) -> Body {
         .iter()
         .chain(&table.conditions)
         .map(|lock| row(view, lock, before));
-    Body::of(
+    Body::from_table(
         head,
         Table {
             columns: &COLUMNS,
@@ -61,7 +61,7 @@ pub fn body(view: &View<'_>) -> Body {
 }
 
 fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
-    let seconds = |us: f64| Cell::number(Some(us / 1e6), words::seconds(us / 1e6));
+    let seconds = |us: f64| Cell::number(Some(us / 1e6), format::seconds(us / 1e6));
     let was = before.map(|table| {
         let same = table.locks.iter().find(|row| row.name == lock.name);
         same.map_or(0, |row| row.waiters_max)
@@ -93,7 +93,7 @@ fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
 }
 
 fn detail(view: &View<'_>, lock: &LockRow) -> Vec<String> {
-    let seconds = |us: f64| words::seconds(us / 1e6);
+    let seconds = |us: f64| format::seconds(us / 1e6);
     let mut out = vec![
         lock.name.clone(),
         format!(
@@ -151,13 +151,16 @@ fn semaphores(view: &View<'_>) -> Vec<Line> {
                 wait.lock_kind,
                 wait.file,
                 wait.line,
-                words::seconds(wait.lasts_seconds())
+                format::seconds(wait.lasts_seconds())
             );
             Line::plain(&text)
         })
         .collect();
     if !out.is_empty() {
-        out.insert(0, Line::of(Ink::Strong, "LATCHES as InnoDB lists them"));
+        out.insert(
+            0,
+            Line::colored(Ink::Strong, "LATCHES as InnoDB lists them"),
+        );
     }
     out
 }

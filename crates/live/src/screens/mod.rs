@@ -7,25 +7,25 @@ mod heat_map;
 mod host;
 mod incidents;
 mod locks;
+mod lower_part;
 mod now;
-mod over;
+mod overlay;
 mod recorder;
 mod signals;
 mod state_line;
 mod statements;
 mod strips;
-mod tail;
 mod threads;
 mod view;
 mod waits;
 
 use model::Millis;
-use report::words;
+use report::format;
 
 use crate::ink::{Ink, Line, cut};
-use crate::keys::{Shown, foot};
-use crate::model::{Kind, Model};
-use crate::state::{Asked, Over, State};
+use crate::keys::{Screen, foot};
+use crate::model::{Model, RecordingKind};
+use crate::state::{Overlay, PromptKind, State};
 use crate::table::Row;
 
 pub use flame_picture::Chosen;
@@ -83,16 +83,16 @@ fn view<'a>(model: &'a Model, state: &'a State, columns: usize, lines: usize) ->
 
 fn of_screen(view: &View<'_>) -> Body {
     match view.state.shown {
-        Shown::Now => now::body(view),
-        Shown::Threads => threads::body(view),
-        Shown::Locks => locks::body(view),
-        Shown::Flame if !view.state.flame.is_table => flame_picture::body(view),
-        Shown::Flame => flame::body(view),
-        Shown::Statements => statements::body(view),
-        Shown::Host => host::body(view),
-        Shown::Signals => signals::body(view),
-        Shown::Incidents => incidents::body(view),
-        Shown::Recorder => recorder::body(view),
+        Screen::Now => now::body(view),
+        Screen::Threads => threads::body(view),
+        Screen::Locks => locks::body(view),
+        Screen::Flame if !view.state.flame.is_table => flame_picture::body(view),
+        Screen::Flame => flame::body(view),
+        Screen::Statements => statements::body(view),
+        Screen::Host => host::body(view),
+        Screen::Signals => signals::body(view),
+        Screen::Incidents => incidents::body(view),
+        Screen::Recorder => recorder::body(view),
     }
 }
 
@@ -108,7 +108,7 @@ pub fn page(model: &Model, state: &State, columns: usize, lines: usize) -> Vec<L
     let mut page = vec![head(&view), view.rule()];
     let below = below(&view);
     let room = view.lines.saturating_sub(below.len());
-    let middle = match over::lines(&view) {
+    let middle = match overlay::lines(&view) {
         Some(all) => {
             let last = all.len().saturating_sub(room);
             let from = state.scroll.min(last);
@@ -116,7 +116,7 @@ pub fn page(model: &Model, state: &State, columns: usize, lines: usize) -> Vec<L
             if from < last
                 && let Some(end) = shown.last_mut()
             {
-                *end = Line::of(
+                *end = Line::colored(
                     Ink::Dim,
                     &format!("{} more lines: Down", all.len() - from - room + 1),
                 );
@@ -166,11 +166,14 @@ fn head(view: &View<'_>) -> Line {
     let when = when(view);
     let room = view.columns.saturating_sub(when.len() + 2);
     let left = Line::plain(&names.join("  ")).text();
-    let ink = match (view.model.kind == Kind::Recorder, view.state.at_wall_ms) {
+    let ink = match (
+        view.model.kind == RecordingKind::Recorder,
+        view.state.at_wall_ms,
+    ) {
         (true, None) => Ink::Good,
         _ => Ink::Strong,
     };
-    Line::of(Ink::Strong, &cut(&left, room)).right(ink, &when, view.columns)
+    Line::colored(Ink::Strong, &cut(&left, room)).right(ink, &when, view.columns)
 }
 
 fn when(view: &View<'_>) -> String {
@@ -183,9 +186,9 @@ fn when(view: &View<'_>) -> String {
     };
     let back = model.last().saturating_sub(view.at);
     let how = match (&model.kind, is_newest) {
-        (Kind::Recorder, true) => format!("LIVE{}", recorder_words(view)),
-        (Kind::Recorder, false) => format!("FROZEN {} back", words::duration(back)),
-        (kind, _) => kind.word().to_owned(),
+        (RecordingKind::Recorder, true) => format!("LIVE{}", recorder_words(view)),
+        (RecordingKind::Recorder, false) => format!("FROZEN {} back", format::duration(back)),
+        (kind, _) => kind.label().to_owned(),
     };
     format!("{moment}  {how}")
 }
@@ -194,7 +197,7 @@ fn when(view: &View<'_>) -> String {
 fn recorder_words(view: &View<'_>) -> String {
     let ticks = crate::stats::now_of(view.timeline(), "recorder.cpu_ticks", view.at);
     ticks.map_or(String::new(), |ticks| {
-        format!("  rec {}", words::share(ticks / 100.0))
+        format!("  rec {}", format::share(ticks / 100.0))
     })
 }
 
@@ -203,17 +206,17 @@ fn below(view: &View<'_>) -> Vec<Line> {
     let state = view.state;
     let mut out = Vec::new();
     if let Some(message) = &state.message {
-        out.push(Line::of(
+        out.push(Line::colored(
             Ink::Strong,
             &cut(&Line::plain(message).text(), view.columns),
         ));
     } else if let Some(filter) = state
         .filters
         .get(&state.shown)
-        .filter(|_| state.over == Over::Nothing)
+        .filter(|_| state.over == Overlay::Nothing)
     {
         let words = format!("only rows with {filter}  (Esc: all)");
-        out.push(Line::of(
+        out.push(Line::colored(
             Ink::Strong,
             &cut(&Line::plain(&words).text(), view.columns),
         ));
@@ -224,7 +227,7 @@ fn below(view: &View<'_>) -> Vec<Line> {
 /// What is typed, or the keys.
 fn last_line(view: &View<'_>) -> Line {
     let Some(input) = &view.state.input else {
-        return Line::of(
+        return Line::colored(
             Ink::Bar,
             &cut(
                 &format!("{:<1$}", foot(view.columns), view.columns),
@@ -233,15 +236,15 @@ fn last_line(view: &View<'_>) -> Line {
         );
     };
     let asks = match input.asked {
-        Asked::Filter => "rows with: ",
-        Asked::Time => "go to (03:12, -10s, +5m): ",
-        Asked::Help => "search: ",
+        PromptKind::Filter => "rows with: ",
+        PromptKind::Time => "go to (03:12, -10s, +5m): ",
+        PromptKind::Help => "search: ",
     };
     let wrong = input
         .wrong
         .as_ref()
         .map_or(String::new(), |wrong| format!("  {wrong}"));
-    let line = Line::of(Ink::Strong, asks).add(Ink::Plain, &format!("{}_", input.text));
+    let line = Line::colored(Ink::Strong, asks).add(Ink::Plain, &format!("{}_", input.text));
     let room = view.columns.saturating_sub(line.width());
     line.add(Ink::Bad, &cut(&Line::plain(&wrong).text(), room))
 }

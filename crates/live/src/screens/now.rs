@@ -1,13 +1,13 @@
 //! 1, Now: is it stalled, why, since when, what next.
 
 use diagnosis::{Finding, Level, Verdict};
-use report::words;
+use report::format;
 
 use super::departures::{self, Departure};
 use super::view::{Body, View};
-use super::{state_line, strips, tail};
+use super::{lower_part, state_line, strips};
 use crate::ink::{Ink, Line, cut};
-use crate::model::Kind;
+use crate::model::RecordingKind;
 
 /// How many lines each part has, by the lines of the screen.
 struct Plan {
@@ -48,12 +48,15 @@ pub fn body(view: &View<'_>) -> Body {
     if plan.rules {
         lines.push(view.rule());
     }
-    lines.extend(tail::waits(view, plan.waits));
+    lines.extend(lower_part::waits(view, plan.waits));
     let last = view.lines.saturating_sub(1);
-    lines.extend(tail::not_as_usual(view, last.saturating_sub(lines.len())));
+    lines.extend(lower_part::not_as_usual(
+        view,
+        last.saturating_sub(lines.len()),
+    ));
     lines.truncate(last);
     lines.resize(last, Line::default());
-    lines.push(tail::absent(view));
+    lines.push(lower_part::absent(view));
     Body {
         head: lines,
         ..Body::default()
@@ -63,7 +66,10 @@ pub fn body(view: &View<'_>) -> Body {
 /// What is said of the stall of this moment. Of an incident it stays to be seen when the stall is over; in a history life
 /// goes on.
 fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
-    let keeps = matches!(view.model.kind, Kind::File | Kind::Captures);
+    let keeps = matches!(
+        view.model.kind,
+        RecordingKind::File | RecordingKind::Captures
+    );
     let verdict = view.model.judged(view.at);
     verdict.filter(|_| keeps || view.model.stall_at(view.at).is_some())
 }
@@ -78,15 +84,15 @@ fn why(view: &View<'_>, signs: usize) -> Vec<Line> {
 
 fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
     let Some(first) = verdict.findings.first() else {
-        let known = view.model.told.as_ref().map(|told| told.cause.as_str());
+        let known = view.model.recorder.as_ref().map(|told| told.cause.as_str());
         let is_now = view.state.at_wall_ms.is_none();
         return match known.filter(|cause| is_now && !cause.is_empty()) {
             Some(cause) => vec![
-                Line::of(Ink::Strong, "WHY  ").add(
+                Line::colored(Ink::Strong, "WHY  ").add(
                     Ink::Bad,
                     &cut(&Line::plain(cause).text(), view.columns.saturating_sub(5)),
                 ),
-                Line::of(
+                Line::colored(
                     Ink::Dim,
                     &cut(
                         "     the recorder says so by threads and stacks: its incident will have the signs",
@@ -109,7 +115,7 @@ fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
         _ => Ink::Strong,
     };
     let mut lines = vec![
-        Line::of(Ink::Strong, "WHY  ")
+        Line::colored(Ink::Strong, "WHY  ")
             .add(ink, &cut(&first.title, room))
             .right(Ink::Plain, &level, view.columns),
     ];
@@ -125,7 +131,7 @@ fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
 
 fn witnesses(finding: &Finding, view: &View<'_>, with: usize, against: usize) -> Vec<Line> {
     let told = |sign: &str, ink: Ink, says: &str| {
-        Line::of(ink, &format!("     {sign} "))
+        Line::colored(ink, &format!("     {sign} "))
             .add(Ink::Plain, &cut(says, view.columns.saturating_sub(7)))
     };
     let signs = finding
@@ -144,7 +150,7 @@ fn witnesses(finding: &Finding, view: &View<'_>, with: usize, against: usize) ->
 /// No cause is named: what is nearest, and what is missing.
 fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
     let line = |text: &str| Line::plain(&cut(text, view.columns));
-    let mut lines = vec![Line::of(Ink::Strong, "WHY  ").add(
+    let mut lines = vec![Line::colored(Ink::Strong, "WHY  ").add(
         Ink::Plain,
         &cut(&verdict.sentence, view.columns.saturating_sub(5)),
     )];
@@ -162,7 +168,7 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
         lines.push(line(&format!(
             "     missing: {} ({})",
             absent.what,
-            absent.reason.words()
+            absent.reason.to_text()
         )));
     }
     lines.truncate(signs + 1);
@@ -173,20 +179,21 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
 fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
     let all: Vec<Departure<'_>> = departures::all(view);
     let mut lines = vec![
-        Line::of(Ink::Strong, "WHY  ").add(Ink::Plain, "no stall; farthest from the time before:"),
+        Line::colored(Ink::Strong, "WHY  ")
+            .add(Ink::Plain, "no stall; farthest from the time before:"),
     ];
     for one in all.iter().take(signs.min(3)) {
         let text = format!(
             "     {} {} {}, usually {}",
             one.change,
             one.series.name,
-            words::value(one.series, one.now),
-            words::value(one.series, one.spread.mean)
+            format::value(one.series, one.now),
+            format::value(one.series, one.spread.mean)
         );
         lines.push(Line::plain(&cut(&text, view.columns)));
     }
     if all.is_empty() {
-        lines.push(Line::of(Ink::Dim, "     nothing"));
+        lines.push(Line::colored(Ink::Dim, "     nothing"));
     }
     lines
 }
@@ -200,7 +207,7 @@ fn next(view: &View<'_>) -> Line {
             .first()
             .or(finding.remedy.durable.first())
     });
-    let line = Line::of(Ink::Strong, "NEXT ");
+    let line = Line::colored(Ink::Strong, "NEXT ");
     let keys = match view.columns >= 70 {
         true => "  r all, risk, undo  w why",
         false => "  r all  w why",

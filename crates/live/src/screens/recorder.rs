@@ -1,7 +1,7 @@
 //! 9, Recorder: can this be trusted. What is absent stands first.
 
 use model::Millis;
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use crate::ink::{Ink, Line, cut};
@@ -20,7 +20,7 @@ const COLUMNS: [Column; 5] = [
 pub fn body(view: &View<'_>) -> Body {
     let mut rows = absent(view);
     rows.extend(sources(view));
-    Body::of(
+    Body::from_table(
         head(view),
         Table {
             columns: &COLUMNS,
@@ -36,29 +36,29 @@ fn head(view: &View<'_>) -> Vec<Line> {
     let now = |name: &str| stats::now_of(timeline, name, view.at);
     let cost = [
         now("recorder.cpu_ticks")
-            .map(|ticks| format!("{} of a processor", words::share(ticks / 100.0))),
-        now("recorder.resident_bytes").map(|bytes| format!("{} resident", words::bytes(bytes))),
-        now("recorder.late_ms").map(|ms| format!("{} late", words::seconds(ms / 1000.0))),
+            .map(|ticks| format!("{} of a processor", format::share(ticks / 100.0))),
+        now("recorder.resident_bytes").map(|bytes| format!("{} resident", format::bytes(bytes))),
+        now("recorder.late_ms").map(|ms| format!("{} late", format::seconds(ms / 1000.0))),
         now("recorder.statements")
-            .map(|rate| format!("{} statements of its own", words::per_second(rate))),
+            .map(|rate| format!("{} statements of its own", format::per_second(rate))),
         now("recorder.lost_samples").map(|lost| format!("{lost:.0} samples lost a second")),
     ];
     let cost: Vec<String> = cost.into_iter().flatten().collect();
     let line = |name: &str, text: &str| {
-        Line::of(Ink::Strong, &format!("{name:<9}")).add(
+        Line::colored(Ink::Strong, &format!("{name:<9}")).add(
             Ink::Plain,
             &cut(&Line::plain(text).text(), view.columns.saturating_sub(9)),
         )
     };
-    let told = match &model.told {
+    let told = match &model.recorder {
         None => String::new(),
         Some(told) => match (told.beat_age_ms, told.unanswered_ms) {
             (Some(age), Some(ms)) => format!(
                 "; its last beat {}, its query probe has no answer for {}",
-                words::duration(age),
-                words::duration(ms)
+                format::duration(age),
+                format::duration(ms)
             ),
-            (Some(age), None) => format!("; its last beat {} ago", words::duration(age)),
+            (Some(age), None) => format!("; its last beat {} ago", format::duration(age)),
             _ => String::new(),
         },
     };
@@ -68,7 +68,7 @@ fn head(view: &View<'_>) -> Vec<Line> {
             &format!(
                 " {} ({}){told}",
                 model.path,
-                model.kind.word().to_lowercase()
+                model.kind.label().to_lowercase()
             ),
         ),
         line(
@@ -90,7 +90,7 @@ fn head(view: &View<'_>) -> Vec<Line> {
         model
             .notes
             .iter()
-            .map(|note| Line::of(Ink::Bad, &cut(&Line::plain(note).text(), view.columns))),
+            .map(|note| Line::colored(Ink::Bad, &cut(&Line::plain(note).text(), view.columns))),
     );
     lines
 }
@@ -103,10 +103,10 @@ fn absent(view: &View<'_>) -> Vec<Row> {
         .map(|timed| {
             let now = view.model.is_absent(timed, view.at);
             let when = match now {
-                true => format!("{}; {}", timed.absent.reason.words(), timed.absent.detail),
+                true => format!("{}; {}", timed.absent.reason.to_text(), timed.absent.detail),
                 false => format!(
                     "{} from {} to {}; {}",
-                    timed.absent.reason.words(),
+                    timed.absent.reason.to_text(),
                     view.clock(timed.first),
                     view.clock(timed.last),
                     timed.absent.detail
@@ -150,7 +150,7 @@ fn sources(view: &View<'_>) -> Vec<Row> {
             let each = span
                 .filter(|_| source.ticks.len() > 1)
                 .map(|span| span / (source.ticks.len() as Millis - 1));
-            let say = |ms: Option<Millis>| ms.map_or("–".to_owned(), words::duration);
+            let say = |ms: Option<Millis>| ms.map_or("–".to_owned(), format::duration);
             Row {
                 cells: vec![
                     Cell::text(&source.name),

@@ -1,6 +1,6 @@
 //! 7, Signals: all of them, ranked by departure from the time before.
 
-use report::words;
+use report::format;
 
 use super::departures::{self, Departure};
 use super::view::{Body, View};
@@ -51,7 +51,7 @@ pub fn body(view: &View<'_>) -> Body {
         empty: "nothing that can be compared: the recording is too short, or nothing was read"
             .to_owned(),
     };
-    Body::of(vec![head], table)
+    Body::from_table(vec![head], table)
 }
 
 fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
@@ -66,10 +66,10 @@ fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
     Row {
         cells: vec![
             Cell::text(&one.series.name),
-            Cell::number(Some(one.now), words::value(one.series, one.now)),
+            Cell::number(Some(one.now), format::value(one.series, one.now)),
             Cell::number(
                 Some(one.spread.mean),
-                words::value(one.series, one.spread.mean),
+                format::value(one.series, one.spread.mean),
             ),
             Cell::number(Some(one.now - one.spread.mean), &one.change).ink(ink),
             Cell::number(Some(one.by), format!("{:+.0}", one.by)),
@@ -86,7 +86,7 @@ pub fn detail(view: &View<'_>, name: &str) -> Vec<String> {
     let Some(series) = timeline.get(name) else {
         return Vec::new();
     };
-    let say = |value: f64| words::value(series, value);
+    let say = |value: f64| format::value(series, value);
     let or_none = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), say);
     let now = stats::now(timeline, series, view.at);
     let usual = stats::spread(timeline, series, view.normal());

@@ -1,11 +1,11 @@
 //! The one sentence of the first screen.
 
 use model::{Millis, ProbeOutcome};
-use report::words;
+use report::format;
 
 use super::view::View;
 use crate::ink::{Ink, Line, cut};
-use crate::model::Told;
+use crate::model::RecorderState;
 use crate::stats;
 
 /// A query probe without an answer for so long is trouble, called a stall or not, milliseconds.
@@ -23,7 +23,7 @@ pub fn line(view: &View<'_>) -> Line {
     };
     let told = view
         .model
-        .told
+        .recorder
         .as_ref()
         .filter(|_| view.state.at_wall_ms.is_none());
     if let Some(age) = told
@@ -32,9 +32,9 @@ pub fn line(view: &View<'_>) -> Line {
     {
         let words = format!(
             "NOT KNOWN  the recorder itself stands still for {}",
-            words::duration(age)
+            format::duration(age)
         );
-        return Line::of(Ink::Bad, &words);
+        return Line::colored(Ink::Bad, &words);
     }
     if let Some(ms) = view
         .model
@@ -43,17 +43,17 @@ pub fn line(view: &View<'_>) -> Line {
     {
         let words = format!(
             "NOT KNOWN  nothing was recorded for {}: does the recorder still run?",
-            words::duration(ms)
+            format::duration(ms)
         );
-        return Line::of(Ink::Bad, &cut(&words, view.columns));
+        return Line::colored(Ink::Bad, &cut(&words, view.columns));
     }
     if let Some(stall) = view.model.stall_at(view.at) {
-        let lasts = words::duration(view.at.saturating_sub(stall.onset));
+        let lasts = format::duration(view.at.saturating_sub(stall.onset));
         return felt(stalled(&lasts, view, stall.onset));
     }
     if let Some(ms) = told.and_then(|told| told.stalled_ms) {
         let onset = view.at.saturating_sub(ms);
-        return felt(stalled(&words::duration(ms), view, onset));
+        return felt(stalled(&format::duration(ms), view, onset));
     }
     if let Some(trouble) = trouble(view, told) {
         return felt(trouble);
@@ -66,23 +66,23 @@ pub fn line(view: &View<'_>) -> Line {
         .find(|stall| stall.onset <= view.at);
     let after = view.model.stalls.iter().find(|stall| stall.onset > view.at);
     let line = match (before.and_then(|stall| Some((stall, stall.end?))), after) {
-        (Some((stall, end)), _) => Line::of(Ink::Good, "HEALTHY").add(
+        (Some((stall, end)), _) => Line::colored(Ink::Good, "HEALTHY").add(
             Ink::Plain,
             &format!(
                 " for {} (stall of {}, {})",
-                words::duration(view.at.saturating_sub(end)),
+                format::duration(view.at.saturating_sub(end)),
                 view.clock(stall.onset),
-                words::duration(end.saturating_sub(stall.onset))
+                format::duration(end.saturating_sub(stall.onset))
             ),
         ),
-        (None, Some(stall)) => Line::of(Ink::Good, "HEALTHY").add(
+        (None, Some(stall)) => Line::colored(Ink::Good, "HEALTHY").add(
             Ink::Plain,
             &format!(
                 " still (a stall begins at {}, ] goes there)",
                 view.clock(stall.onset)
             ),
         ),
-        (None, None) => Line::of(Ink::Good, "HEALTHY"),
+        (None, None) => Line::colored(Ink::Good, "HEALTHY"),
     };
     match view.columns >= 100 || before.is_none() && after.is_none() {
         true => felt(line),
@@ -91,16 +91,16 @@ pub fn line(view: &View<'_>) -> Line {
 }
 
 /// No stall is noticed, and yet it is not well, or nobody can tell: a gap must not look like health.
-fn trouble(view: &View<'_>, told: Option<&Told>) -> Option<Line> {
+fn trouble(view: &View<'_>, told: Option<&RecorderState>) -> Option<Line> {
     let unanswered = told.and_then(|told| told.unanswered_ms);
     if let Some(ms) = unanswered.filter(|ms| *ms >= UNANSWERED_MS) {
-        let words = format!("NO ANSWER {}", words::duration(ms));
-        return Some(Line::of(Ink::Bad, &words));
+        let words = format!("NO ANSWER {}", format::duration(ms));
+        return Some(Line::colored(Ink::Bad, &words));
     }
     match refused(view) {
-        "yes" => Some(Line::of(Ink::Bad, "NO ANSWER")),
+        "yes" => Some(Line::colored(Ink::Bad, "NO ANSWER")),
         "not known" if view.model.answered(view.at).is_none() => {
-            Some(Line::of(Ink::Bad, "NOT KNOWN"))
+            Some(Line::colored(Ink::Bad, "NOT KNOWN"))
         }
         _ => None,
     }
@@ -109,9 +109,9 @@ fn trouble(view: &View<'_>, told: Option<&Told>) -> Option<Line> {
 fn stalled(lasts: &str, view: &View<'_>, onset: Millis) -> Line {
     if !view.model.clock().is_known() {
         // Captures of one moment, and nobody said of when.
-        return Line::of(Ink::Bad, "STALLED").add(Ink::Plain, " when it was captured");
+        return Line::colored(Ink::Bad, "STALLED").add(Ink::Plain, " when it was captured");
     }
-    Line::of(Ink::Bad, &format!("STALLED {lasts}"))
+    Line::colored(Ink::Bad, &format!("STALLED {lasts}"))
         .add(Ink::Plain, &format!(" since {}", view.clock(onset)))
 }
 
@@ -130,6 +130,6 @@ fn refused(view: &View<'_>) -> &'static str {
 }
 
 fn answered(view: &View<'_>) -> String {
-    let told = view.model.answered(view.at).map(words::per_second);
+    let told = view.model.answered(view.at).map(format::per_second);
     told.unwrap_or_else(|| "not known".to_owned())
 }

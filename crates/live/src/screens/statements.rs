@@ -1,7 +1,7 @@
 //! 5, Statements: what came in, by class, now and before.
 
-use report::evidence::asked::{asked, senders};
-use report::words;
+use report::evidence::workload::{senders, workloads};
+use report::format;
 
 use super::view::{Body, View};
 use super::waits;
@@ -31,7 +31,7 @@ pub fn body(view: &View<'_>) -> Body {
         ),
         running(view),
     ];
-    Body::of(head, Table {
+    Body::from_table(head, Table {
         columns: &COLUMNS,
         rows,
         empty: "nothing tells what was asked: no login, no packets, no performance_schema (9 says which)".to_owned(),
@@ -41,7 +41,7 @@ pub fn body(view: &View<'_>) -> Body {
 /// What the sessions run at this moment.
 fn running(view: &View<'_>) -> Line {
     let Some((_, list)) = waits::processlist(view, view.at) else {
-        return Line::of(Ink::Dim, "no processlist of this moment");
+        return Line::colored(Ink::Dim, "no processlist of this moment");
     };
     let mut classes: Vec<(&String, &u64)> = list.by_class.iter().collect();
     classes.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -50,31 +50,31 @@ fn running(view: &View<'_>) -> Line {
         .take(6)
         .map(|(class, count)| format!("{class} {count}"))
         .collect();
-    Line::of(Ink::Strong, "SESSIONS RUN ").add(Ink::Plain, &words.join(", "))
+    Line::colored(Ink::Strong, "SESSIONS RUN ").add(Ink::Plain, &words.join(", "))
 }
 
 /// Classes, by the way that knows most.
 fn classes(view: &View<'_>) -> Vec<Row> {
-    let ways = asked(view.incident());
+    let ways = workloads(view.incident());
     let Some(way) = ways.first().filter(|way| !way.rows.is_empty()) else {
         return Vec::new();
     };
     let seen_by = match way.way {
-        model::QueryWay::Packets => "packets",
-        model::QueryWay::PerformanceSchema => "perf_schema",
-        model::QueryWay::StatementCounters => "counters",
-        model::QueryWay::SlowLog => "slow log",
-        model::QueryWay::GeneralLog => "general log",
+        model::QueryMethod::Packets => "packets",
+        model::QueryMethod::PerformanceSchema => "perf_schema",
+        model::QueryMethod::StatementCounters => "counters",
+        model::QueryMethod::SlowLog => "slow log",
+        model::QueryMethod::GeneralLog => "general log",
     };
     // The counters of this moment say the same, and more of it.
-    if way.way == model::QueryWay::StatementCounters {
+    if way.way == model::QueryMethod::StatementCounters {
         return Vec::new();
     }
     way.rows
         .iter()
         .map(|row| {
             let say = |rate: Option<f64>| {
-                Cell::number(rate, rate.map_or("–".to_owned(), words::per_second))
+                Cell::number(rate, rate.map_or("–".to_owned(), format::per_second))
             };
             let mut detail = vec![
                 row.fingerprint.clone(),
@@ -147,15 +147,15 @@ fn counters(view: &View<'_>) -> Vec<Row> {
                 format!(
                     "{}: {} at {}",
                     series.name,
-                    words::per_second(now),
+                    format::per_second(now),
                     view.clock(view.at)
                 ),
                 "counted by the server; the recorder's own statements are taken off".to_owned(),
             ];
             let cells = vec![
                 Cell::text(own.replace('_', " ")),
-                Cell::number(Some(now), words::per_second(now)),
-                Cell::number(before, before.map_or("–".to_owned(), words::per_second)),
+                Cell::number(Some(now), format::per_second(now)),
+                Cell::number(before, before.map_or("–".to_owned(), format::per_second)),
                 change(Some(now), before),
                 Cell::text("counters"),
                 Cell::default(),

@@ -1,7 +1,7 @@
 //! The last minute of what says most, a line each: a second a column.
 
 use model::{ProbeOutcome, Unit, Window};
-use report::words;
+use report::format;
 
 use super::view::View;
 use crate::ink::{Ink, Line, cut};
@@ -67,7 +67,7 @@ struct Said {
 pub fn lines(view: &View<'_>, most: usize) -> Vec<Line> {
     let count = view.columns.saturating_sub(NAME + NUMBERS + 1).max(8);
     let seconds = View::strip_ms(count) / 1000;
-    let mut axis = Line::of(Ink::Dim, &" ".repeat(NAME));
+    let mut axis = Line::colored(Ink::Dim, &" ".repeat(NAME));
     for part in 0..3u64 {
         let column = NAME + (part as usize * count) / 3;
         axis.pad(column);
@@ -86,7 +86,7 @@ pub fn lines(view: &View<'_>, most: usize) -> Vec<Line> {
     });
     lines.extend(shown.take(most));
     match lines.len() {
-        1 => vec![Line::of(Ink::Dim, "nothing was read over time here")],
+        1 => vec![Line::colored(Ink::Dim, "nothing was read over time here")],
         _ => lines,
     }
 }
@@ -122,7 +122,7 @@ fn of_signal(view: &View<'_>, signal: &str, count: usize) -> Option<Said> {
         _ => top(&points, usual.map(|usual| usual.mean)),
     };
     let now = stats::now(timeline, series, view.at);
-    let words = |value| words::value(series, value);
+    let words = |value| format::value(series, value);
     Some(Said {
         letters: view.letters(&points, top, count),
         now: say(now, words),
@@ -137,7 +137,7 @@ fn of_disk(view: &View<'_>, count: usize) -> Option<Said> {
     if points.is_empty() && usual.is_none() {
         return None;
     }
-    let words = |ms: f64| words::seconds(ms / 1000.0);
+    let words = |ms: f64| format::seconds(ms / 1000.0);
     Some(Said {
         letters: view.letters(&points, top(&points, usual), count),
         now: say(points.last().map(|point| point.value), words),
@@ -169,7 +169,7 @@ fn of_probe(view: &View<'_>, outcome: &str, took: &str, count: usize) -> Option<
         (Some(_), _) | (None, Some(_)) => '.',
         (None, None) => ' ',
     });
-    let words = |us: f64| words::seconds(us / 1e6);
+    let words = |us: f64| format::seconds(us / 1e6);
     let last = view.model.probe(outcome, view.at);
     let failed = last.filter(|outcome| outcome.is_stall_sign());
     let now = stats::now(timeline, took, view.at);
@@ -248,6 +248,6 @@ fn short(outcome: ProbeOutcome) -> &'static str {
         ProbeOutcome::TooManyConnections => "server full",
         ProbeOutcome::NoResources => "no thread",
         ProbeOutcome::Lost => "lost",
-        outcome => outcome.words(),
+        outcome => outcome.to_text(),
     }
 }

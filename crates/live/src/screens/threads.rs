@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use model::{RunState, Side, StackId, ThreadRun};
+use model::{FrameSide, RunState, StackId, ThreadRun};
 use report::evidence::chain::chain_sentence;
-use report::words;
+use report::format;
 
 use super::view::{Body, View};
 use super::waits;
@@ -42,13 +42,13 @@ pub fn body(view: &View<'_>) -> Body {
         rows,
         empty: "no processlist of this moment: screen 9 says why".to_owned(),
     };
-    Body::of(head, table)
+    Body::from_table(head, table)
 }
 
 fn row(session: &model::Session) -> Row {
     Row {
         cells: vec![
-            Cell::number(Some(session.seconds), words::seconds(session.seconds)),
+            Cell::number(Some(session.seconds), format::seconds(session.seconds)),
             Cell::number(Some(session.id as f64), session.id.to_string()),
             Cell::text(&session.user),
             Cell::text(&session.host),
@@ -65,7 +65,7 @@ fn row(session: &model::Session) -> Row {
             format!(
                 "{} for {}: {}",
                 session.command,
-                words::seconds(session.seconds),
+                format::seconds(session.seconds),
                 session.state
             ),
             String::new(),
@@ -77,7 +77,7 @@ fn row(session: &model::Session) -> Row {
 
 fn sessions_line(view: &View<'_>) -> Line {
     let Some((at, list)) = waits::processlist(view, view.at) else {
-        return Line::of(Ink::Strong, "SESSIONS");
+        return Line::colored(Ink::Strong, "SESSIONS");
     };
     let before = waits::processlist(view, view.normal().to);
     let before = before.map_or(String::new(), |(_, list)| {
@@ -90,7 +90,8 @@ fn sessions_line(view: &View<'_>) -> Line {
         view.clock(at),
         list.longest.len()
     );
-    Line::of(Ink::Strong, "SESSIONS").add(Ink::Plain, &cut(&text, view.columns.saturating_sub(8)))
+    Line::colored(Ink::Strong, "SESSIONS")
+        .add(Ink::Plain, &cut(&text, view.columns.saturating_sub(8)))
 }
 
 /// Who waits for whom, a sentence a chain.
@@ -143,7 +144,8 @@ fn groups(view: &View<'_>) -> Vec<Line> {
     let groups = at_moment(view);
     if groups.is_empty() {
         return vec![
-            Line::of(Ink::Strong, "THREADS").add(Ink::Dim, " no stacks were taken at this moment"),
+            Line::colored(Ink::Strong, "THREADS")
+                .add(Ink::Dim, " no stacks were taken at this moment"),
         ];
     }
     let threads: usize = groups.iter().map(|group| group.count).sum();
@@ -158,7 +160,7 @@ fn groups(view: &View<'_>) -> Vec<Line> {
         count(RunState::Sleeping)
     );
     let mut lines = vec![
-        Line::of(Ink::Strong, "THREADS")
+        Line::colored(Ink::Strong, "THREADS")
             .add(Ink::Plain, &cut(&head, view.columns.saturating_sub(7))),
     ];
     for group in groups.iter().take(GROUPS_MAX) {
@@ -166,7 +168,7 @@ fn groups(view: &View<'_>) -> Vec<Line> {
         let frames = || book.frames_of(group.run.stack);
         // The server's functions say what for; the kernel's, where there are no others.
         let user: Vec<&str> = frames()
-            .filter(|frame| frame.side == Side::User)
+            .filter(|frame| frame.side == FrameSide::User)
             .map(|frame| frame.name.as_str())
             .collect();
         let all: Vec<&str> = frames().map(|frame| frame.name.as_str()).collect();

@@ -1,13 +1,13 @@
 //! What a screen is given, and what it makes of it.
 
 use model::{Incident, Millis, Timeline, Window};
-use report::words;
+use report::format;
 
 use crate::ink::{Ink, Line};
 use crate::model::Model;
 use crate::state::State;
 use crate::stats::{self, Point};
-use crate::table::{Table, Wanted};
+use crate::table::{Table, TableOptions};
 
 /// A strip of the last minute has at least this length, milliseconds.
 const STRIP_MS: Millis = 60_000;
@@ -42,7 +42,7 @@ pub struct Body {
 
 impl Body {
     /// Lines and a table.
-    pub fn of(head: Vec<Line>, table: Table) -> Self {
+    pub fn from_table(head: Vec<Line>, table: Table) -> Self {
         Self {
             head,
             table: Some(table),
@@ -53,7 +53,7 @@ impl Body {
 
 impl Body {
     /// What can be chosen: rows, or boxes.
-    pub fn choices(&self, wanted: &Wanted) -> usize {
+    pub fn choices(&self, wanted: &TableOptions) -> usize {
         let rows = self.table.as_ref().map(|table| table.wanted(wanted).len());
         rows.unwrap_or(self.boxes)
     }
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
 
     /// A moment in words.
     pub fn clock(&self, at: Millis) -> String {
-        words::moment(self.model.clock(), at)
+        format::time_text(self.model.clock(), at)
     }
 
     /// The same with its date, where it is known.
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     /// A line across.
     pub fn rule(&self) -> Line {
         let sign = if self.state.is_ascii { "-" } else { "─" };
-        Line::of(Ink::Dim, &sign.repeat(self.columns))
+        Line::colored(Ink::Dim, &sign.repeat(self.columns))
     }
 
     /// How long a strip of so many columns reaches back: a second each, or a minute in all.

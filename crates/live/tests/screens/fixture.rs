@@ -2,11 +2,12 @@
 //! convoy on a mutex whose holder waits for the allocator.
 
 use diagnosis::Verdict;
-use live::{Kind, Listed, Model};
+use live::{IncidentEntry, Model, RecordingKind};
 use model::{
-    ChainLink, Depth, Frame, Holder, HolderBy, Incident, LockCaller, LockRow, LockTable, Method,
-    Millis, NamedBy, Profile, ProfileCount, Reading, RunState, Side, SnapshotNote, StackBook,
-    StackEnd, StackEvidence, StackId, Syscall, ThreadRun, Unit, WaitChain,
+    ChainLink, FrameSide, Holder, HolderBy, Incident, LockCaller, LockRow, LockTable, Millis,
+    NamedBy, Profile, ProfileCount, Reading, RunState, SnapshotMeta, SnapshotMethod, StackEnd,
+    StackEvidence, StackFrame, StackId, StackTable, Syscall, ThreadRun, Unit, WaitChain,
+    WaitCounting,
 };
 
 use crate::made;
@@ -14,14 +15,14 @@ use crate::made;
 /// What a terminal would obey.
 pub const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
-fn frames(names: &[(&str, Side)]) -> Vec<Frame> {
+fn frames(names: &[(&str, FrameSide)]) -> Vec<StackFrame> {
     names
         .iter()
-        .map(|(name, side)| Frame {
+        .map(|(name, side)| StackFrame {
             name: (*name).to_owned(),
             image: match side {
-                Side::Kernel => "[kernel]",
-                Side::User => "mysqld",
+                FrameSide::Kernel => "[kernel]",
+                FrameSide::User => "mysqld",
             }
             .to_owned(),
             side: *side,
@@ -37,9 +38,9 @@ struct Stacks {
     idles: StackId,
 }
 
-fn stacks(book: &mut StackBook) -> Stacks {
-    use Side::{Kernel, User};
-    let mut of = |names: &[(&str, Side)]| book.intern(frames(names), StackEnd::Complete);
+fn stacks(book: &mut StackTable) -> Stacks {
+    use FrameSide::{Kernel, User};
+    let mut of = |names: &[(&str, FrameSide)]| book.intern(frames(names), StackEnd::Complete);
     Stacks {
         waits: of(&[
             ("futex_wait_queue", Kernel),
@@ -142,7 +143,7 @@ fn lock_table(from: Millis, stacks: &Stacks, waiters: u32) -> LockTable {
     LockTable {
         from,
         to: from + 5_000,
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: 50,
             interval_ms: 100.0,
         },
@@ -175,7 +176,7 @@ fn lock_table(from: Millis, stacks: &Stacks, waiters: u32) -> LockTable {
 /// The incident.
 pub fn incident() -> Incident {
     let mut incident = made::incident();
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let of = stacks(&mut book);
     let mut runs: Vec<ThreadRun> = (0..300)
         .map(|n| run(5_000 + n, RunState::Sleeping, of.waits, Some("futex")))
@@ -193,9 +194,9 @@ pub fn incident() -> Incident {
     let profiles = profiles.collect();
     incident.stacks = StackEvidence {
         snapshots: (2_300..3_000)
-            .map(|tenth| SnapshotNote {
+            .map(|tenth| SnapshotMeta {
                 at: tenth * 100,
-                method: Method::Bpf,
+                method: SnapshotMethod::Bpf,
                 wall_us: 900,
                 stopped_us: 0,
                 threads: 401,
@@ -226,13 +227,13 @@ pub fn incident() -> Incident {
 /// The model of it, as if it had been read from a file beside two others.
 pub fn model() -> Model {
     let verdict: Verdict = made::verdict();
-    let mut model = Model::of_incident(
+    let mut model = Model::from_incident(
         incident(),
         verdict,
-        Kind::File,
+        RecordingKind::File,
         "/var/lib/freezeframe/3306-20240512T031605Z.frame".to_owned(),
     );
-    let listed = |path: Option<&str>, ago_ms: i64, rule: &str| Listed {
+    let listed = |path: Option<&str>, ago_ms: i64, rule: &str| IncidentEntry {
         path: path.map(Into::into),
         onset_wall_ms: 1_715_483_765_120 - ago_ms,
         length_ms: Some(67_000),
@@ -240,7 +241,7 @@ pub fn model() -> Model {
         rule: rule.to_owned(),
         says: "3 of the last 5 probes had no answer within 2 s".to_owned(),
     };
-    model.listed = vec![
+    model.incidents = vec![
         listed(
             Some("/var/lib/freezeframe/3306-20240512T031605Z.frame"),
             0,
@@ -287,7 +288,7 @@ pub fn hostile() -> Model {
         frame.name += HOSTILE;
         frame.image += HOSTILE;
     }
-    incident.stacks.book = StackBook::from_parts(frames, book.stacks().to_vec());
+    incident.stacks.book = StackTable::from_parts(frames, book.stacks().to_vec());
     let profiles = incident.stacks.profiles.iter_mut();
     for count in profiles.flat_map(|profile| &mut profile.counts) {
         count.thread += HOSTILE;
@@ -296,7 +297,7 @@ pub fn hostile() -> Model {
     incident
         .timeline
         .push_readings("status", 400_000, &[reading]);
-    for listed in &mut model.listed {
+    for listed in &mut model.incidents {
         listed.says += HOSTILE;
         listed.path = Some(format!("/x{HOSTILE}").into());
     }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use live::{History, HistoryOptions, Kind, Model, Noted, Source, State, Told, page};
-use model::{Fact, Incident, Kind as Counts, Reading, Sample, Taken, Text};
+use live::{
+    History, HistoryOptions, Model, NotedStall, RecorderState, RecordingKind, Source, State, page,
+};
+use model::{Fact, Incident, Reading, Sample, SignalKind as Counts, SourceData, Text};
 use store::{HistoryLimits, SessionStart};
 
 use crate::{fixture, made};
@@ -47,11 +49,11 @@ fn sample(source: &'static str, at: u64, readings: Vec<Reading>, texts: Vec<Text
         source,
         at,
         took_us: 1,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
             texts,
             facts: vec![Fact::new("host.cpus", "32")],
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }
@@ -83,11 +85,11 @@ fn options(path: &Path) -> HistoryOptions {
     }
 }
 
-fn source(path: &Path, told: Option<Told>) -> History {
+fn source(path: &Path, told: Option<RecorderState>) -> History {
     with_noted(path, told, None)
 }
 
-fn with_noted(path: &Path, told: Option<Told>, noted: Option<Vec<Noted>>) -> History {
+fn with_noted(path: &Path, told: Option<RecorderState>, noted: Option<Vec<NotedStall>>) -> History {
     History::new(HistoryOptions {
         noted: Box::new(move || noted.clone()),
         ask: Box::new(move || told.clone()),
@@ -107,13 +109,16 @@ fn a_recorder_is_followed_through_its_history() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history-3306.db");
     write(&path);
-    let told = Told {
+    let told = RecorderState {
         beat_age_ms: Some(200),
-        ..Told::default()
+        ..RecorderState::default()
     };
     let mut recorder = source(&path, Some(told.clone()));
     let model = recorder.read(None).unwrap().unwrap();
-    assert_eq!((&model.kind, model.is_newest), (&Kind::Recorder, true));
+    assert_eq!(
+        (&model.kind, model.is_newest),
+        (&RecordingKind::Recorder, true)
+    );
     assert!(recorder.every().is_some());
     let series = model
         .incident
@@ -126,29 +131,33 @@ fn a_recorder_is_followed_through_its_history() {
     let shown = text(&model, &state);
     assert!(shown.contains("03:18:04 UTC  LIVE"), "{shown}");
     // What the recorder says of itself counts at once.
-    let stalls = Told {
+    let stalls = RecorderState {
         stalled_ms: Some(7_000),
         ..told.clone()
     };
     let model = source(&path, Some(stalls)).read(None).unwrap().unwrap();
     let shown = text(&model, &state);
     assert!(shown.contains("STALLED 7.0 s since 03:17:57"), "{shown}");
-    let stands = Told {
+    let stands = RecorderState {
         beat_age_ms: Some(60_000),
         ..told
     };
     let model = source(&path, Some(stands)).read(None).unwrap().unwrap();
     assert!(text(&model, &state).contains("NOT KNOWN  the recorder itself stands still for 1 min"));
     // One that is gone is missed: the view goes on to look for it.
-    let mut answers = vec![None, Some(Told::default()), Some(Told::default())];
+    let mut answers = vec![
+        None,
+        Some(RecorderState::default()),
+        Some(RecorderState::default()),
+    ];
     let mut gone = History::new(HistoryOptions {
         ask: Box::new(move || answers.pop().flatten()),
         now: || END + 30_000,
         ..options(&path)
     });
-    assert!(gone.read(None).unwrap().unwrap().told.is_some());
+    assert!(gone.read(None).unwrap().unwrap().recorder.is_some());
     let model = gone.read(None).unwrap().unwrap();
-    assert!(model.told.is_none() && gone.every().is_some());
+    assert!(model.recorder.is_none() && gone.every().is_some());
     let shown = text(&model, &state);
     assert!(
         shown.contains("NOT KNOWN  nothing was recorded for 29 s"),
@@ -165,13 +174,13 @@ fn a_kept_history_has_a_past_and_can_be_saved() {
     write(&path);
     let mut kept = source(&path, None);
     let model = kept.read(None).unwrap().unwrap();
-    assert_eq!((&model.kind, kept.every()), (&Kind::History, None));
+    assert_eq!((&model.kind, kept.every()), (&RecordingKind::History, None));
     let before = kept.read(Some(ZERO + 60_000)).unwrap().unwrap();
     assert!(before.verdict.is_none());
     assert!(kept.read(Some(ZERO - 3_600_000)).unwrap().is_none());
     assert!(kept.read(Some(END + 3_600_000)).unwrap().is_none());
     let saved = kept.export(&model, dir.path()).unwrap();
-    let loaded = store::read_frame(&saved).unwrap();
+    let loaded = store::read_incident(&saved).unwrap();
     assert!(loaded.damage.is_empty() && loaded.incident.id.ends_with("-history"));
     let again = kept.export(&model, dir.path()).unwrap_err().to_string();
     assert!(again.ends_with("it is there already"), "{again}");
@@ -200,7 +209,7 @@ fn the_recorder_knows_best_what_was_a_stall() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history-3306.db");
     write(&path);
-    let stall = |server: &str, from_s: i64, end_s: Option<i64>| Noted {
+    let stall = |server: &str, from_s: i64, end_s: Option<i64>| NotedStall {
         server: server.to_owned(),
         onset_wall_ms: ZERO + from_s * 1000,
         trigger_wall_ms: Some(ZERO + from_s * 1000 + 4_000),
@@ -221,15 +230,15 @@ fn the_recorder_knows_best_what_was_a_stall() {
             .map(|stall| (wall(stall.onset), stall.end.map(wall)))
             .collect()
     };
-    let lasts = Told {
+    let lasts = RecorderState {
         beat_age_ms: Some(100),
         stalled_ms: Some(120_000),
-        ..Told::default()
+        ..RecorderState::default()
     };
     let mut recorder = with_noted(&path, Some(lasts), Some(noted.clone()));
     let model = recorder.read(None).unwrap().unwrap();
     assert_eq!(seconds(&model), [(100, Some(110)), (240, None)]);
-    assert_eq!(model.listed.len(), 2);
+    assert_eq!(model.incidents.len(), 2);
     let state = State::new(&model, false);
     let shown = text(&model, &state);
     assert!(

@@ -274,7 +274,7 @@ fn the_flame_graph_is_zoomed_and_is_a_table() {
 #[test]
 fn what_the_recorder_knows_is_said_where_the_history_tells_nothing() {
     let mut model = fixture::model();
-    model.kind = live::Kind::Recorder;
+    model.kind = live::RecordingKind::Recorder;
     if let Some(verdict) = &mut model.verdict {
         verdict.findings.clear();
         "No known cause fits.".clone_into(&mut verdict.sentence);
@@ -288,9 +288,9 @@ fn what_the_recorder_knows_is_said_where_the_history_tells_nothing() {
         text(&cells(model, &state, (80, 24), Palette::Off))
     };
     assert!(shown(&model).contains("WHY  No known cause fits."));
-    model.told = Some(live::Told {
+    model.recorder = Some(live::RecorderState {
         cause: "The server is stopped (certain)".to_owned(),
-        ..live::Told::default()
+        ..live::RecorderState::default()
     });
     assert!(
         shown(&model).contains("WHY  The server is stopped (certain)\n     the recorder says so")
@@ -426,7 +426,7 @@ proptest! {
         if which == 3 {
             model.incident.timeline = model::Timeline::default();
             model.stalls.clear();
-            model.listed.clear();
+            model.incidents.clear();
             model.incident.clock.wall_at_zero_ms = 0;
         }
         let mut state = State::new(&model, false);

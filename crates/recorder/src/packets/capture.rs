@@ -1,3 +1,5 @@
+//! One capture of packets, from its socket to the decoder.
+
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kernel::clock;
 use kernel::packets::{Capture, CaptureError, RawPacket};
-use server::wire::{Captured, Connections, Decoder, OpenBefore, Segment, Statement};
+use server::wire::{Captured, Connections, Decoder, PriorConnection, Segment, Statement};
 
 use super::options::PacketOptions;
 
@@ -22,7 +24,7 @@ pub struct PacketCapture {
     decoder: Decoder,
     ports: Vec<u16>,
     /// Brings what the server tells of the connections that were open before.
-    open: Option<Receiver<Vec<OpenBefore>>>,
+    open: Option<Receiver<Vec<PriorConnection>>>,
     from_us: i64,
     /// When the latest packet was seen.
     latest_us: i64,
@@ -45,14 +47,14 @@ impl PacketCapture {
 
     /// Waits a little for what the server tells of the connections that are open, and takes it later where it takes longer:
     /// meanwhile the kernel's ring fills.
-    pub fn ask(&mut self, open: Receiver<Vec<OpenBefore>>, wait: Duration) {
+    pub fn ask(&mut self, open: Receiver<Vec<PriorConnection>>, wait: Duration) {
         match open.recv_timeout(wait) {
             Ok(open) => self.decoder.know(open),
             Err(_) => self.open = Some(open),
         }
     }
 
-    fn look_for_answer(&mut self) {
+    fn take_answer(&mut self) {
         if let Some(open) = self.open.as_ref().and_then(|open| open.try_recv().ok()) {
             self.decoder.know(open);
             self.open = None;
@@ -77,7 +79,7 @@ impl PacketCapture {
             if left.is_zero() || stop.load(Ordering::Relaxed) {
                 break;
             }
-            self.look_for_answer();
+            self.take_answer();
             if self.capture.wait(left.min(STOP_POLL))? {
                 self.drain(each);
             }

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use server::wire::{OpenBefore, Statement};
+use server::wire::{PriorConnection, Statement};
 use server::{Address, Deadlines, Login, OwnStatements, Session};
 
 /// Hands over every statement of a stretch of time as its answer is complete; at the end those that have none yet.
@@ -26,7 +26,7 @@ pub fn capture(
     options: &PacketOptions,
     duration: Duration,
     stop: &AtomicBool,
-    ask: impl FnOnce() -> Option<Receiver<Vec<OpenBefore>>>,
+    ask: impl FnOnce() -> Option<Receiver<Vec<PriorConnection>>>,
     each: &mut dyn FnMut(&Statement<'_>),
 ) -> Result<Captured, CaptureError> {
     let mut capture = PacketCapture::open(options)?;
@@ -55,7 +55,7 @@ pub fn ask_open_connections(
     deadlines: Deadlines,
     asking: Arc<()>,
     own: &OwnStatements,
-) -> Option<Receiver<Vec<OpenBefore>>> {
+) -> Option<Receiver<Vec<PriorConnection>>> {
     let (sender, receiver) = channel();
     let (address, login, own) = (address.clone(), login.clone(), own.clone());
     let thread = std::thread::Builder::new().name("ff-connections".to_owned());

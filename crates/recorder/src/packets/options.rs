@@ -1,3 +1,5 @@
+//! Which packets are captured: the ports of a server, and how much of each packet.
+
 use std::net::IpAddr;
 
 use kernel::packets::{CaptureOptions, Devices, PORTS_MAX};

@@ -1,6 +1,6 @@
 //! What is in flight: a reading that does not come back is evidence while it is missing.
 
-use model::{Absent, Millis, ProbeOutcome, Reading, Reason, SOURCES, Sample, Taken, Unit};
+use model::{Absent, Millis, ProbeOutcome, Reading, Reason, SOURCES, Sample, SourceData, Unit};
 
 use super::Recorder;
 
@@ -38,9 +38,9 @@ impl Recorder {
                     source: source.name,
                     at: now,
                     took_us: source.deadline_ms * 1000,
-                    outcome: Ok(Taken {
+                    outcome: Ok(SourceData {
                         readings,
-                        ..Taken::default()
+                        ..SourceData::default()
                     }),
                 });
             } else {

@@ -6,8 +6,8 @@ use detect::{Announce, Event};
 use model::{EARLIER_MAX, Incident, Millis, Stall, Trigger, Window};
 
 use super::Recorder;
-use crate::asked::Promise;
 use crate::capture::Capture;
+use crate::capture_requests::CapturePromise;
 use crate::notice::Notice;
 use crate::queries;
 
@@ -15,7 +15,7 @@ use crate::queries;
 const LASTS_MS: [Millis; 3] = [60_000, 300_000, 600_000];
 
 /// The stall that lasts.
-pub(super) struct Lasting {
+pub(super) struct OngoingStall {
     onset: Millis,
     at: Millis,
     trigger: Trigger,
@@ -45,7 +45,7 @@ impl Recorder {
                     Announce::SameIncident => self.go_on_capturing(onset, at, &trigger),
                     Announce::OverLimit => false,
                 };
-                self.lasting = Some(Lasting {
+                self.lasting = Some(OngoingStall {
                     onset,
                     at,
                     trigger: trigger.clone(),
@@ -96,7 +96,7 @@ impl Recorder {
 
     /// An incident of its own.
     fn begin_capture(&mut self, onset: Millis, at: Millis, trigger: &Trigger) {
-        let capture = Capture::of(&self.label, &self.clock, onset, at, trigger);
+        let capture = Capture::from_trigger(&self.label, &self.clock, onset, at, trigger);
         let id = capture.id.clone();
         self.keep_capturing(capture);
         let clock = self.clock.clock();
@@ -131,16 +131,16 @@ impl Recorder {
 
     /// Somebody wants an incident of the next time, stall or not. It does not count for the limit an
     /// hour; what stalls meanwhile joins it.
-    pub(super) fn capture_now(&mut self, now: Millis, for_ms: Millis) -> Promise {
+    pub(super) fn capture_now(&mut self, now: Millis, for_ms: Millis) -> CapturePromise {
         let for_ms = for_ms.min(self.config.incident_max_ms);
         let until = now.saturating_add(for_ms);
         let trigger = Trigger {
-            rule: Stall::ASKED.to_owned(),
+            rule: Stall::REQUESTED.to_owned(),
             says: "somebody asked for an incident".to_owned(),
         };
         let id = match self.capture.as_mut().filter(|capture| capture.is_open(now)) {
             Some(capture) => {
-                capture.go_on_until(until, trigger);
+                capture.extend_until(until, trigger);
                 capture.id.clone()
             }
             None => {
@@ -155,7 +155,7 @@ impl Recorder {
             id: id.clone(),
             for_ms,
         });
-        Promise {
+        CapturePromise {
             label: self.label.clone(),
             id,
             for_ms,
@@ -170,11 +170,11 @@ impl Recorder {
             Some(lasting) => {
                 lasting.is_captured = true;
                 let onset = lasting.onset.max(reach);
-                Capture::of(&self.label, &self.clock, onset, now, &lasting.trigger)
+                Capture::from_trigger(&self.label, &self.clock, onset, now, &lasting.trigger)
             }
-            None => Capture::of(&self.label, &self.clock, now, now, &trigger),
+            None => Capture::from_trigger(&self.label, &self.clock, now, now, &trigger),
         };
-        capture.go_on_until(until, trigger);
+        capture.extend_until(until, trigger);
         capture
     }
 
@@ -227,8 +227,8 @@ impl Recorder {
     }
 
     /// A stall that is not captured, as the ring has it: enough to say what it was.
-    fn remembered(&self, lasting: &Lasting, end: Millis, now: Millis) -> Incident {
-        let mut capture = Capture::of(
+    fn remembered(&self, lasting: &OngoingStall, end: Millis, now: Millis) -> Incident {
+        let mut capture = Capture::from_trigger(
             &self.label,
             &self.clock,
             lasting.onset,
@@ -244,7 +244,7 @@ impl Recorder {
     }
 
     /// A stall that does not end is not forgotten.
-    pub(super) fn tell_lasting(&mut self, now: Millis) {
+    pub(super) fn notice_ongoing_stall(&mut self, now: Millis) {
         let Some(lasting) = self.lasting.as_mut().filter(|lasting| now >= lasting.next) else {
             return;
         };

@@ -17,7 +17,7 @@ use crate::notice::{Notice, Notices};
 pub use self::plan::{Disk, FreeMin, RetentionLimits};
 
 use self::files::kept_in;
-use self::plan::{KeptKind, Now, plan};
+use self::plan::{KeptKind, RetentionInput, plan};
 
 /// How often it is looked after. The history's thread looks as often.
 const EVERY: Duration = Duration::from_secs(60);
@@ -90,7 +90,7 @@ pub fn keep_within(
         .spawn(move || {
             let is_over = || stop.load(Ordering::Relaxed);
             while !is_over() {
-                let moment = Moment {
+                let moment = BothClocks {
                     wall_ms: kernel::clock::wall_ms(),
                     boot_ms: kernel::clock::boottime_ms(),
                 };
@@ -116,7 +116,7 @@ pub(crate) fn disk_of(dir: &Path) -> Option<Disk> {
 
 /// A moment by both clocks, milliseconds.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct BothClocks {
     wall_ms: i64,
     boot_ms: u64,
 }
@@ -127,7 +127,7 @@ struct Retention {
     state: Arc<RetentionState>,
     notices: Sender<(String, Notice)>,
     /// The moment before, and since when the time of day runs evenly by the clock since boot.
-    before: Option<Moment>,
+    before: Option<BothClocks>,
     even_since_ms: u64,
     short_since_ms: Option<u64>,
     told_helpless: bool,
@@ -153,7 +153,7 @@ impl Retention {
     }
 
     /// Looks, and deletes what is over the limits.
-    fn pass(&mut self, now: Moment, disk: Option<Disk>) {
+    fn pass(&mut self, now: BothClocks, disk: Option<Disk>) {
         let is_even = self.runs_evenly(now);
         let is_short = disk.is_some_and(|disk| disk.shortfall(self.limits.free) > 0);
         match is_short {
@@ -170,7 +170,7 @@ impl Retention {
         let planned = plan(
             &kept,
             &self.limits,
-            &Now {
+            &RetentionInput {
                 // An age by a clock that is not trusted is none.
                 wall_ms: is_even.then_some(now.wall_ms),
                 clock_ms: now.wall_ms,
@@ -184,7 +184,7 @@ impl Retention {
                 continue;
             };
             if let Err(error) = one.delete() {
-                self.tell(
+                self.send_notice(
                     &one.server,
                     Notice::Room(format!(
                         "{}: cannot be deleted: {error}",
@@ -196,7 +196,7 @@ impl Retention {
             if let Some(gone) = gone.get_mut(*index) {
                 *gone = true;
             }
-            self.tell(
+            self.send_notice(
                 &one.server,
                 Notice::Deleted {
                     path: one.path.clone(),
@@ -213,7 +213,7 @@ impl Retention {
                  none is deleted: make room there",
                 self.dir.display()
             );
-            self.tell("", Notice::Room(says));
+            self.send_notice("", Notice::Room(says));
         }
         let left = kept.iter().zip(gone).filter(|(_, gone)| !gone);
         let left: Vec<u64> = left
@@ -231,7 +231,7 @@ impl Retention {
     }
 
     /// Whether the time of day has run evenly for long enough that an age can be believed.
-    fn runs_evenly(&mut self, now: Moment) -> bool {
+    fn runs_evenly(&mut self, now: BothClocks) -> bool {
         let was_set = self.before.is_none_or(|before| {
             let passed = now.boot_ms.saturating_sub(before.boot_ms);
             let expected = before.wall_ms.saturating_add_unsigned(passed);
@@ -244,7 +244,7 @@ impl Retention {
         now.boot_ms.saturating_sub(self.even_since_ms) >= EVEN_MS_MIN
     }
 
-    fn tell(&self, server: &str, notice: Notice) {
+    fn send_notice(&self, server: &str, notice: Notice) {
         let notices = Notices {
             label: server.to_owned(),
             sender: self.notices.clone(),
@@ -263,7 +263,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
-    use crate::notice::Why;
+    use crate::notice::DeletionReason;
 
     const MIB: u64 = 1 << 20;
     const HOUR_MS: u64 = 3_600_000;
@@ -273,7 +273,7 @@ mod tests {
         dir: tempfile::TempDir,
         retention: Retention,
         told: Receiver<(String, Notice)>,
-        now: Moment,
+        now: BothClocks,
     }
 
     impl Stage {
@@ -282,7 +282,7 @@ mod tests {
             let (sender, told) = channel();
             let retention = Retention::new(dir.path(), limits, Arc::default(), sender);
             // The files are made now: an age is what passes from here on.
-            let now = Moment {
+            let now = BothClocks {
                 wall_ms: kernel::clock::wall_ms(),
                 boot_ms: 1_000_000,
             };
@@ -310,7 +310,7 @@ mod tests {
         }
 
         /// A pass with so much left; what was deleted, and why.
-        fn pass(&mut self, free_mib: u64) -> Vec<(String, Why)> {
+        fn pass(&mut self, free_mib: u64) -> Vec<(String, DeletionReason)> {
             let disk = Disk {
                 free: free_mib * MIB,
                 all: 1 << 40,
@@ -360,7 +360,7 @@ mod tests {
         std::fs::write(stage.dir.path().join("mine.frame"), vec![0; 100]).unwrap();
         std::fs::write(stage.dir.path().join("stalls.jsonl"), "{}").unwrap();
         let deleted = stage.pass(9000);
-        let expected = [A, B].map(|id| (format!("{id}.frame"), Why::Size));
+        let expected = [A, B].map(|id| (format!("{id}.frame"), DeletionReason::Size));
         assert_eq!(deleted, expected);
         let left = [C, OTHER].map(|id| [format!("{id}.frame"), format!("{id}.html")]);
         let mut left: Vec<String> = left.concat();
@@ -401,7 +401,10 @@ mod tests {
             assert_eq!(stage.pass(9000), []);
         }
         stage.wait(HOUR_MS);
-        assert_eq!(stage.pass(9000), [(format!("{A}.frame"), Why::Age)]);
+        assert_eq!(
+            stage.pass(9000),
+            [(format!("{A}.frame"), DeletionReason::Age)]
+        );
         assert_eq!(stage.files(), [format!("{B}.frame"), format!("{B}.html")]);
     }
 
@@ -421,7 +424,10 @@ mod tests {
         stage.wait(SHORT_MS_MIN);
         assert_eq!(
             stage.pass(97),
-            [("history-3306.db.damaged-1".to_owned(), Why::Space)]
+            [(
+                "history-3306.db.damaged-1".to_owned(),
+                DeletionReason::Space
+            )]
         );
         stage.wait(30 * HOUR_MS);
         assert!(stage.pass(500).is_empty() && !stage.retention.state.now().is_short);
@@ -431,7 +437,7 @@ mod tests {
         assert_eq!(stage.pass(95), []);
         stage.wait(SHORT_MS_MIN);
         let deleted = stage.pass(95);
-        let expected = [A, B].map(|id| (format!("{id}.frame"), Why::Space));
+        let expected = [A, B].map(|id| (format!("{id}.frame"), DeletionReason::Space));
         assert_eq!(deleted, expected);
         assert!(stage.retention.state.now().is_short);
     }

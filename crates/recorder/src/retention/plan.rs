@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::notice::Why;
+use crate::notice::DeletionReason;
 
 /// Incidents younger than this do not go for want of room, milliseconds: what fills the disk may be what they show.
 const YOUNG_MS: i64 = 24 * 3_600_000;
@@ -89,7 +89,7 @@ pub(super) struct Kept {
 
 /// What is known at this moment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Now {
+pub(super) struct RetentionInput {
     /// The time of day, where it can be believed.
     pub(super) wall_ms: Option<i64>,
     /// The time of day as it is told.
@@ -103,13 +103,13 @@ pub(super) struct Now {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Plan {
     /// Which of the files, by their place in the list, in the order in which they go.
-    pub(super) deletions: Vec<(usize, Why)>,
+    pub(super) deletions: Vec<(usize, DeletionReason)>,
     /// Room is short, and no deletion would change that.
     pub(super) is_helpless: bool,
 }
 
 /// Decides. The oldest goes first; the newest incident of each server never goes.
-pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &Now) -> Plan {
+pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &RetentionInput) -> Plan {
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|index| kept.get(*index).map(|one| (one.at_ms, one.path.clone())));
     let mut newest: HashMap<&str, usize> = HashMap::new();
@@ -137,8 +137,8 @@ pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &Now) -> Plan {
             .age
             .is_some_and(|limit| u128::try_from(age_ms).unwrap_or(0) >= limit.as_millis());
         let why = match (is_old, limits.bytes.is_some_and(|limit| left > limit)) {
-            (true, _) => Why::Age,
-            (false, true) => Why::Size,
+            (true, _) => DeletionReason::Age,
+            (false, true) => DeletionReason::Size,
             (false, false) => continue,
         };
         plan.deletions.push((index, why));
@@ -154,7 +154,7 @@ pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &Now) -> Plan {
         if missing == 0 {
             break;
         }
-        plan.deletions.push((index, Why::Space));
+        plan.deletions.push((index, DeletionReason::Space));
         missing = missing.saturating_sub(one.bytes);
     }
     let planned = |index: usize| plan.deletions.iter().any(|(known, _)| *known == index);
@@ -173,7 +173,7 @@ pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &Now) -> Plan {
         if missing == 0 {
             break;
         }
-        plan.deletions.push((index, Why::Space));
+        plan.deletions.push((index, DeletionReason::Space));
         missing = missing.saturating_sub(one.bytes);
     }
     plan
@@ -212,7 +212,7 @@ mod tests {
             bytes: Some(35),
             free: FreeMin::Bytes(100),
         };
-        let now = Now {
+        let now = RetentionInput {
             wall_ms: Some(10 * DAY_MS),
             clock_ms: 10 * DAY_MS,
             disk: Some(Disk {
@@ -222,8 +222,11 @@ mod tests {
             is_short_long: true,
         };
         let planned = plan(&kept, &limits, &now);
-        assert_eq!(planned.deletions, [(1, Why::Age), (3, Why::Age)]);
-        let shorter = Now {
+        assert_eq!(
+            planned.deletions,
+            [(1, DeletionReason::Age), (3, DeletionReason::Age)]
+        );
+        let shorter = RetentionInput {
             disk: Some(Disk {
                 free: 75,
                 all: 1000,
@@ -233,16 +236,23 @@ mod tests {
         let planned = plan(&kept, &limits, &shorter);
         assert_eq!(
             planned.deletions,
-            [(1, Why::Age), (3, Why::Age), (2, Why::Space)]
+            [
+                (1, DeletionReason::Age),
+                (3, DeletionReason::Age),
+                (2, DeletionReason::Space)
+            ]
         );
         // Without a clock that is believed only size and room count; all but the newest would not do.
-        let dark = Now {
+        let dark = RetentionInput {
             wall_ms: None,
             disk: Some(Disk { free: 0, all: 1000 }),
             ..now
         };
         let planned = plan(&kept, &limits, &dark);
-        assert_eq!(planned.deletions, [(1, Why::Size), (3, Why::Size)]);
+        assert_eq!(
+            planned.deletions,
+            [(1, DeletionReason::Size), (3, DeletionReason::Size)]
+        );
         assert!(planned.is_helpless);
     }
 }

@@ -1,3 +1,5 @@
+//! When the next attempt to connect may be made.
+
 use std::time::{Duration, Instant};
 
 use server::ServerError;

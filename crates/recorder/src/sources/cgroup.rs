@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use kernel::procfs::cgroup as cg;
 use kernel::roots::ProcRoot;
-use model::{Absent, Fact, Reading, Reason, Taken, Unit};
+use model::{Absent, Fact, Reading, Reason, SourceData, Unit};
 
 /// A v1 group without a limit has the largest number of whole pages that fits.
 const NO_LIMIT_BYTES: u64 = 1 << 62;
@@ -102,7 +102,7 @@ impl Groups {
             };
             return Err(Absent::new("cgroup", Reason::Unsupported, detail));
         }
-        let mut taken: Taken = readings(found.readings);
+        let mut taken: SourceData = readings(found.readings);
         taken.facts = found.facts;
         Ok(taken)
     }

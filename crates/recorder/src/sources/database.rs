@@ -1,9 +1,11 @@
+//! What the server tells by SQL: status, processlist, InnoDB's status, settings, digests.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
-use server::digests::{Asked, DigestReader};
+use model::{Absent, Fact, Millis, Reading, Reason, SignalKind, SourceData, Unit, Window};
+use server::digests::{DigestCoverage, DigestReader};
 use server::{Address, ServerError, Session, Waits};
 
 use super::backoff::Backoff;
@@ -150,7 +152,7 @@ impl DatabaseState {
     pub(super) fn ask(
         &mut self,
         what: &str,
-        question: impl FnOnce(&mut Session) -> Result<Taken, ServerError>,
+        question: impl FnOnce(&mut Session) -> Result<SourceData, ServerError>,
     ) -> Outcome {
         if let Some(error) = self.backoff.waiting() {
             return Err(error.absent(what));
@@ -337,9 +339,9 @@ pub(crate) static VARIABLES: Reader<DatabaseState> = Reader {
 /// All variables at first, then only those that changed.
 fn variables(state: &mut DatabaseState) -> Outcome {
     let mut taken = state.ask("variables", |session| {
-        Ok(Taken {
+        Ok(SourceData {
             facts: server::variables(session)?,
-            ..Taken::default()
+            ..SourceData::default()
         })
     })?;
     taken.facts.retain(|fact| {
@@ -362,7 +364,7 @@ pub(crate) static COMPRESSION: Reader<DatabaseState> = Reader {
 
 fn compression(state: &mut DatabaseState) -> Outcome {
     if !std::mem::take(&mut state.burst.compression) {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     state.ask("compressed sessions", server::compressed_sessions)
 }
@@ -382,7 +384,7 @@ fn digests(state: &mut DatabaseState) -> Outcome {
     let at = state.clock.now();
     let wanted = std::mem::take(&mut state.burst.digests);
     if at < state.digests.rest_until && !wanted {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     let mut reader = std::mem::take(&mut state.digests.reader);
     let mut prepared = state.digests.prepared.take();
@@ -395,7 +397,7 @@ fn digests(state: &mut DatabaseState) -> Outcome {
         if let Some((_, Ok(()))) = &prepared {
             read = reader.next(session)?;
         }
-        Ok(Taken::default())
+        Ok(SourceData::default())
     });
     let digests = &mut state.digests;
     digests.reader = reader;
@@ -411,7 +413,10 @@ fn digests(state: &mut DatabaseState) -> Outcome {
     let from = digests.read_at.replace(now);
     if let (Some(digest), Some(from)) = (read, from) {
         digests.statements += digest.count;
-        let missed = digests.reader.asked().is_some_and(Asked::is_more);
+        let missed = digests
+            .reader
+            .coverage()
+            .is_some_and(DigestCoverage::is_more);
         let window = Window { from, to: now };
         state.shared.learn_times(window, &digest);
         digests.watch.add_counted(window, digest, missed);
@@ -420,7 +425,7 @@ fn digests(state: &mut DatabaseState) -> Outcome {
         Reading {
             name: "digests.statements".into(),
             unit: Unit::Count,
-            kind: Kind::Counter,
+            kind: SignalKind::Counter,
             value: digests.statements as f64,
         },
         Reading::gauge("digests.read_ms", Unit::Milliseconds, took as f64),

@@ -1,3 +1,5 @@
+//! The host's disks, from /proc/diskstats.
+
 use kernel::procfs::diskstats;
 use model::{Reading, Unit};
 

@@ -1,6 +1,6 @@
 //! The error log of a server on another host, by SQL.
 
-use model::{Reading, Taken, Unit};
+use model::{Reading, SourceData, Unit};
 
 use super::database::DatabaseState;
 use super::{Outcome, Reader};
@@ -16,13 +16,13 @@ pub(crate) static ERROR_LOG_TABLE: Reader<DatabaseState> = Reader {
 fn error_log_table(state: &mut DatabaseState) -> Outcome {
     // Here its file is read.
     if !state.is_elsewhere() {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     let mut table = std::mem::take(&mut state.error_log.table);
     let mut lines = Vec::new();
     let outcome = state.ask("error-log", |session| {
         lines = table.read(session)?;
-        Ok(Taken::default())
+        Ok(SourceData::default())
     });
     state.error_log.table = table;
     let mut taken = outcome?;

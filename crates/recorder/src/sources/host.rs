@@ -1,9 +1,11 @@
+//! The host: shares of its processors, and what else is read without ever blocking.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kernel::procfs::stat::{self, CpuTicks};
 use kernel::roots::{ProcRoot, SysRoot};
-use model::{Fact, Millis, Reading, Taken, Unit};
+use model::{Fact, Millis, Reading, SourceData, Unit};
 
 use super::{Outcome, Reader, State, absent, readings, signals};
 use crate::clock::RecorderClock;
@@ -21,7 +23,7 @@ pub(crate) struct HostState {
     cpu_before: Option<CpuTicks>,
     /// Who has asked the server for something, by its TCP connections.
     pub(crate) requests: detect::Requests,
-    pub(crate) connections_look: Option<ConnectionsLook>,
+    pub(crate) connections_look: Option<ConnectionsReading>,
     /// Connections in the accept queues at the last look.
     pub(crate) waiting_to_be_accepted: u32,
     /// They could not be looked at, and are not before.
@@ -172,9 +174,9 @@ fn facts(state: &mut HostState) -> Outcome {
     {
         facts.push(Fact::new("host.memory_bytes", (kib * 1024).to_string()));
     }
-    Ok(Taken {
+    Ok(SourceData {
         facts,
-        ..Taken::default()
+        ..SourceData::default()
     })
 }
 
@@ -183,12 +185,12 @@ const NEXT_SECOND: Duration = Duration::from_millis(900);
 
 /// The last look at connections.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionsLook {
+pub(crate) struct ConnectionsReading {
     pub(super) at: Instant,
     pub(super) cost: Duration,
 }
 
-impl ConnectionsLook {
+impl ConnectionsReading {
     /// Whether the next look has to wait until this one is paid for, at this share of a core.
     pub(super) fn rests(&self, share_max: f64) -> bool {
         let pause = Duration::from_secs_f64(self.cost.as_secs_f64() / share_max);

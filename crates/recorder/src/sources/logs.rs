@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kernel::kmsg::{KernelLog, KernelMessage};
 use kernel::roots::ProcRoot;
-use model::{Absent, OwnText, Reading, Reason, Taken, Text, Unit};
+use model::{Absent, OwnText, Reading, Reason, SourceData, Text, Unit};
 
 use super::process::known;
 use super::{Outcome, Reader, State, absent, signals};
@@ -162,12 +162,12 @@ fn error_log(state: &mut LogState) -> Outcome {
         .error_lines
         .saturating_add(lines.iter().filter(|byte| **byte == b'\n').count() as u64);
     state.error_bytes = state.error_bytes.saturating_add(lines.len() as u64);
-    let mut taken = Taken {
+    let mut taken = SourceData {
         readings: vec![
             Reading::counter("error_log.lines", Unit::Count, state.error_lines as f64),
             Reading::counter("error_log.bytes", Unit::Bytes, state.error_bytes as f64),
         ],
-        ..Taken::default()
+        ..SourceData::default()
     };
     if !lines.is_empty() {
         taken.texts = error_log_texts(&String::from_utf8_lossy(&lines));
@@ -261,13 +261,13 @@ fn kernel_log(state: &mut LogState) -> Outcome {
         .map(|message| line(&message.text))
         .collect();
     state.kernel_lines = state.kernel_lines.saturating_add(lines.len() as u64);
-    let mut taken = Taken {
+    let mut taken = SourceData {
         readings: vec![Reading::counter(
             "kernel_log.lines",
             Unit::Count,
             state.kernel_lines as f64,
         )],
-        ..Taken::default()
+        ..SourceData::default()
     };
     if turn.lost {
         let detail = "the kernel wrote faster than its log was read";

@@ -1,6 +1,8 @@
+//! The host's memory: use, reclaim, free blocks, pressure, transparent huge pages.
+
 use kernel::procfs::meminfo::Amount;
 use kernel::procfs::{buddyinfo as buddy, meminfo as mem, pressure as psi, thp as huge};
-use model::{Absent, Fact, Reading, Reason, Taken, Unit};
+use model::{Absent, Fact, Reading, Reason, SourceData, Unit};
 
 use super::host::HostState;
 use super::{Outcome, Reader, absent, readings, signals};
@@ -147,8 +149,8 @@ fn thp(state: &mut HostState) -> Outcome {
         let detail = settings.absent.join("; ");
         return Err(Absent::new("thp", Reason::Unsupported, detail));
     }
-    Ok(Taken {
+    Ok(SourceData {
         facts,
-        ..Taken::default()
+        ..SourceData::default()
     })
 }

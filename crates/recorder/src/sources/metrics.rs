@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use model::{Absent, Reading, Reason, Taken, Unit};
+use model::{Absent, Reading, Reason, SourceData, Unit};
 
 use super::{Outcome, Reader, State, readings, signals};
 use crate::context::Context;
@@ -46,10 +46,10 @@ pub(crate) static METRICS: Reader<MetricsState> = Reader {
 
 fn metrics(state: &mut MetricsState) -> Outcome {
     let Some(from) = state.shared.metrics().cloned() else {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     };
     if state.rest_until.is_some_and(|until| Instant::now() < until) {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     let failed = |reason: Reason, detail: String| Absent::new("metrics", reason, detail);
     let stop = state.stop.clone();
@@ -68,7 +68,7 @@ fn metrics(state: &mut MetricsState) -> Outcome {
         return Err(failed(Reason::Gone, detail));
     }
     let Some(mut found) = state.signals.of(&metrics) else {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     };
     let age = Reading::gauge(
         "recorder.metrics_age_seconds",

@@ -4,7 +4,7 @@
 use std::io;
 
 use kernel::read::ReadError;
-use model::{Absent, Reading, Reason, Taken};
+use model::{Absent, Reading, Reason, SourceData};
 
 use crate::context::Context;
 pub(crate) use crate::reader::{Outcome, Reader, Signals, State, signals};
@@ -40,10 +40,10 @@ pub(crate) fn absent(what: &str, error: &ReadError) -> Absent {
 }
 
 /// Readings and nothing else.
-pub(crate) fn readings(readings: Vec<Reading>) -> Taken {
-    Taken {
+pub(crate) fn readings(readings: Vec<Reading>) -> SourceData {
+    SourceData {
         readings,
-        ..Taken::default()
+        ..SourceData::default()
     }
 }
 

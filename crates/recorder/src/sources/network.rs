@@ -1,3 +1,5 @@
+//! TCP: the host's counters, connections of the server, its accept queue.
+
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -5,9 +7,9 @@ use detect::RequestRow;
 use kernel::accept_queue::{self, AcceptQueue};
 use kernel::connections;
 use kernel::servers::ServerProcess;
-use model::{Absent, Reading, Reason, Taken, Unit};
+use model::{Absent, Reading, Reason, SourceData, Unit};
 
-use super::host::{ConnectionsLook, HostState};
+use super::host::{ConnectionsReading, HostState};
 use super::{Outcome, Reader, absent, readings, signals};
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
@@ -79,13 +81,13 @@ fn connections(state: &mut HostState) -> Outcome {
     if let Some(last) = &state.connections_look
         && last.rests(share_max)
     {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     if state
         .connections_absent_until
         .is_some_and(|until| Instant::now() < until)
     {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     // Each absence is a row of the history.
     let port = connections_port(state, what).inspect_err(|_| {
@@ -95,7 +97,7 @@ fn connections(state: &mut HostState) -> Outcome {
     let found = connections::established(port, NETLINK_TIMEOUT)
         .map_err(|error| Absent::new(what, Reason::Failed, error.to_string()))?;
     let cost = kernel::clock::thread_cpu().saturating_sub(begin);
-    state.connections_look = Some(ConnectionsLook {
+    state.connections_look = Some(ConnectionsReading {
         at: Instant::now(),
         cost,
     });

@@ -1,3 +1,5 @@
+//! What the recorder itself costs.
+
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{Absent, Fact, Kind, Millis, Reading, Reason, Taken, Unit, Window};
+use model::{Absent, Fact, Millis, Reading, Reason, SignalKind, SourceData, Unit, Window};
 use server::Deadlines;
 use server::wire::{Connections, Statement, is_show_warnings, senders};
 
@@ -134,10 +134,10 @@ impl PacketState {
         let to = self.clock.now();
         let from = look.from;
         self.watch.add(Window { from, to }, digest);
-        Ok(Taken {
+        Ok(SourceData {
             readings,
             facts: vec![Fact::new("packets.show_warnings.senders", senders)],
-            ..Taken::default()
+            ..SourceData::default()
         })
     }
 
@@ -154,7 +154,7 @@ impl PacketState {
         let counter = |name, unit, value: u64| Reading {
             name: std::borrow::Cow::Borrowed(name),
             unit,
-            kind: Kind::Counter,
+            kind: SignalKind::Counter,
             value: value as f64,
         };
         let level = |name, value: u64| Reading::gauge(name, Unit::Count, value as f64);
@@ -192,7 +192,7 @@ fn packets(state: &mut PacketState) -> Outcome {
     if !state.watch.in_burst(state.clock.now()) {
         return match state.look.take() {
             Some(look) => state.end(look),
-            None => Ok(Taken::default()),
+            None => Ok(SourceData::default()),
         };
     }
     let begins = state.look.is_none();

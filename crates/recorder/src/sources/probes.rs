@@ -1,8 +1,10 @@
+//! The probes: whether the server answers a statement, and lets a client in.
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{Absent, ProbeOutcome, Reading, Reason, Sample, Taken, Unit};
+use model::{Absent, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
 use server::{Address, ProbeResult, Session, Waits};
 
 use super::backoff::Backoff;
@@ -153,7 +155,7 @@ fn connect(state: &mut ConnectProbe) -> Outcome {
     }
     let revivals = state.shared.revivals.load(Ordering::Relaxed);
     if !state.pause.is_over(Instant::now(), revivals) {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     state.pause.revivals = revivals;
     let Some((address, result)) = knock(state) else {
@@ -233,13 +235,13 @@ fn pause_after(unanswered: u32) -> Option<Duration> {
     Some(Duration::from_secs(2 << beyond.min(5)).min(PAUSE_MAX))
 }
 
-fn taken(result: &ProbeResult, [latency, outcome]: [&'static str; 2]) -> Taken {
-    let mut taken = Taken {
+fn taken(result: &ProbeResult, [latency, outcome]: [&'static str; 2]) -> SourceData {
+    let mut taken = SourceData {
         readings: vec![
             Reading::gauge(latency, Unit::Microseconds, result.took.as_micros() as f64),
             Reading::gauge(outcome, Unit::Code, result.outcome.code()),
         ],
-        ..Taken::default()
+        ..SourceData::default()
     };
     if let Some(error) = &result.error {
         taken.absent.push(error.absent("probe answer"));

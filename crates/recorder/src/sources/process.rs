@@ -1,3 +1,5 @@
+//! The server's process: memory, files, threads, control group, allocator.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +8,7 @@ use kernel::procfs::{maps, task_stat, task_status};
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use kernel::tasks::{TaskScanner, ThreadSample};
-use model::{Absent, Fact, OwnText, Reading, Reason, Taken, Text, Unit};
+use model::{Absent, Fact, OwnText, Reading, Reason, SourceData, Text, Unit};
 use serde::Serialize;
 
 use super::cgroup::Groups;
@@ -156,7 +158,7 @@ pub(crate) static THREADS: Reader<ProcessState> = Reader {
 fn threads(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "threads")?;
     if state.next_scan.is_some_and(|next| Instant::now() < next) {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     let begin = kernel::clock::thread_cpu();
     let scan = state
@@ -336,10 +338,10 @@ fn identity(state: &mut MemoryState) -> Outcome {
         .into_iter()
         .map(|detail| Absent::new("server", Reason::Permission, detail))
         .collect();
-    Ok(Taken {
+    Ok(SourceData {
         facts,
         absent,
-        ..Taken::default()
+        ..SourceData::default()
     })
 }
 
@@ -357,7 +359,9 @@ fn allocator(state: &mut MemoryState) -> Outcome {
         && *known == run
     {
         // A refusal is told each time, and not asked for again.
-        return absent.clone().map_or_else(|| Ok(Taken::default()), Err);
+        return absent
+            .clone()
+            .map_or_else(|| Ok(SourceData::default()), Err);
     }
     let read = maps::read(&state.proc.of(server.pid, "maps"));
     let bytes = match read {
@@ -376,8 +380,8 @@ fn allocator(state: &mut MemoryState) -> Outcome {
             None => found.allocator.label().to_owned(),
         })
         .collect();
-    Ok(Taken {
+    Ok(SourceData {
         facts: vec![Fact::new("server.allocator", names.join(", "))],
-        ..Taken::default()
+        ..SourceData::default()
     })
 }

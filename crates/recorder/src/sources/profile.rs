@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kernel::perf::{PerfError, RawSample, Sampler, SamplerOptions, Scope, ring_bytes_for};
 use kernel::roots::ProcRoot;
-use model::{Absent, Millis, Reading, Reason, Taken, Unit};
+use model::{Absent, Millis, Reading, Reason, SourceData, Unit};
 use stacks::{Sampled, Watch};
 
 use super::{Outcome, Reader, State, signals};
@@ -203,7 +203,7 @@ fn profile(state: &mut ProfileState) -> Outcome {
         absent = state.open(pid)?;
     }
     let Some((mut sampler, of)) = state.sampler.take() else {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     };
     let wanted = if state.watch.in_burst(now) {
         rate(BURST_HZ, BURST_SAMPLES_MAX, sampler.processors())
@@ -260,12 +260,12 @@ fn profile(state: &mut ProfileState) -> Outcome {
     state.lost += drained.lost;
     state.watch.profiled(now, before, drained.lost);
     if now < state.told + TELL_EVERY_MS && absent.is_empty() {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     state.told = now;
     let counter =
         |name: &'static str, value: u64| Reading::counter(name, Unit::Count, value as f64);
-    Ok(Taken {
+    Ok(SourceData {
         readings: vec![
             counter("profile.samples", state.samples),
             counter("profile.complete", state.complete),
@@ -273,6 +273,6 @@ fn profile(state: &mut ProfileState) -> Outcome {
             counter("profile.own", state.own),
         ],
         absent,
-        ..Taken::default()
+        ..SourceData::default()
     })
 }

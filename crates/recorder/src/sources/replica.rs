@@ -1,8 +1,10 @@
+//! How far a replica is behind, and whether its threads run.
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use model::{Reason, Taken};
+use model::{Reason, SourceData};
 use server::{ReplicaReader, ServerError, Session, Waits};
 
 use super::backoff::Backoff;
@@ -48,14 +50,14 @@ impl State for ReplicaState {
 }
 
 impl ReplicaState {
-    fn ask(&mut self) -> Result<Taken, ServerError> {
+    fn ask(&mut self) -> Result<SourceData, ServerError> {
         if self.session.is_none() {
             let session = connect_to(&self.shared, self.shared.addresses(), self.waits.clone())?;
             self.keep(Some(session));
         }
         match &mut self.session {
             Some(session) => self.reader.read(session),
-            None => Ok(Taken::default()),
+            None => Ok(SourceData::default()),
         }
     }
 
@@ -87,7 +89,7 @@ fn replica(state: &mut ReplicaState) -> Outcome {
     let follows = state.shared.follows.swap(false, Ordering::Relaxed);
     let rests = state.rest_until.is_some_and(|until| Instant::now() < until);
     if rests && !(follows && state.is_none) {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
     state.rest_until = None;
     if let Some(error) = state.backoff.waiting() {

@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use kernel::snapshot::{SnapshotOptions, Snapshotter, Way};
-use model::{Absent, Millis, Reading, Reason, Taken, Unit};
+use model::{Absent, Millis, Reading, Reason, SourceData, Unit};
 
-use stacks::{LockPlace, Watch};
+use stacks::{LockLocation, Watch};
 
 use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
@@ -141,9 +141,9 @@ fn snapshot(state: &mut StackState) -> Outcome {
     let is_known = |(_, watch): &(Snapshotter, Watch)| watch.pid() == server.pid;
     let is_known = state.looking.as_ref().is_some_and(is_known);
     if is_known && !in_burst && Instant::now() < state.next_in_calm {
-        return Ok(Taken::default());
+        return Ok(SourceData::default());
     }
-    let mut taken = Taken::default();
+    let mut taken = SourceData::default();
     if !is_known {
         state.looking = None;
         taken.absent = state.open(server.pid)?;
@@ -185,10 +185,10 @@ fn snapshot(state: &mut StackState) -> Outcome {
         .iter()
         .filter(|thread| thread.syscall.is_some_and(|call| call.futex.is_some()))
         .count();
-    let places: Vec<(u64, LockPlace)> = if in_burst {
+    let places: Vec<(u64, LockLocation)> = if in_burst {
         futexes
             .into_iter()
-            .map(|address| (address, watch.place(address)))
+            .map(|address| (address, watch.lock_location(address)))
             .collect()
     } else {
         Vec::new()

@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, OnceLock};
 
-use model::{Profile, ProfileCount, StackBook, StackEvidence, StackId, ThreadRun, ThreadSnapshot};
+use model::{Profile, ProfileCount, StackEvidence, StackId, StackTable, ThreadRun, ThreadSnapshot};
 use stacks::images::Images;
 use stacks::locks::{Observed, sampled_table};
 use stacks::names::Namer;
 use stacks::profiler::under_its_program;
-use stacks::{LockPlace, Numbers, RawBook, RawStackId, RawStacks, SeenSyscall, lock_symbols};
+use stacks::{
+    LockLocation, Numbers, RawStackId, RawStackTable, RawStacks, UnwoundSyscall, lock_symbols,
+};
 
 use super::lock;
 use super::ring::{Evidence, Run, Slice};
@@ -30,7 +32,7 @@ pub(crate) struct RawEvidence {
 }
 
 impl RawEvidence {
-    pub(super) fn new(taken: Evidence, book: &RawBook) -> Self {
+    pub(super) fn new(taken: Evidence, book: &RawStackTable) -> Self {
         let ids: HashSet<RawStackId> = stacks_of(&taken).collect();
         Self {
             stacks: RawStacks::copy(book, &ids),
@@ -40,7 +42,7 @@ impl RawEvidence {
 
     /// Gives names. The first time this reads symbol tables: up to a second.
     pub(crate) fn named(self, naming: &Naming, images: &Images) -> StackEvidence {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let namer = naming.namer.get_or_init(|| Mutex::new(Namer::new(images)));
         let numbers = self.stacks.name(&mut lock(namer), &mut book);
         let locks = self
@@ -55,8 +57,9 @@ impl RawEvidence {
                     .map(|seen| seen.named(|id| numbers.get(id)))
                     .collect();
                 let places = burst.places.iter();
-                let symbols =
-                    lock_symbols(places.map(|(address, place): (_, &LockPlace)| (*address, place)));
+                let symbols = lock_symbols(
+                    places.map(|(address, place): (_, &LockLocation)| (*address, place)),
+                );
                 let observed = Observed {
                     book: &book,
                     snapshots: &snapshots,
@@ -104,12 +107,12 @@ fn thread_run(run: &Run, numbers: &Numbers) -> ThreadRun {
         snapshots: run.snapshots,
         unmoved: run.first_switches == run.last_switches && run.snapshots > 1,
         state: run.state,
-        syscall: run.syscall.as_ref().map(SeenSyscall::named),
+        syscall: run.syscall.as_ref().map(UnwoundSyscall::named),
         stack: numbers.get(run.stack),
     }
 }
 
-fn profile(slice: &Slice, numbers: &Numbers, book: &mut StackBook) -> Profile {
+fn profile(slice: &Slice, numbers: &Numbers, book: &mut StackTable) -> Profile {
     let mut counts: HashMap<(StackId, &str, bool), u64> = HashMap::new();
     for (key, count) in &slice.counts {
         let stack = numbers.get(key.stack);

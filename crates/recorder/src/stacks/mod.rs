@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::{Millis, Window};
 use stacks::images::Images;
-use stacks::{LockPlace, RawBook, RawStackId, Seen};
+use stacks::{LockLocation, RawStackId, RawStackTable, UnwoundSnapshot};
 
 pub(crate) use evidence::RawEvidence;
 use ring::{SliceKey, StackRing};
@@ -61,7 +61,7 @@ pub(crate) struct StackWatch {
     /// The programs and libraries seen.
     pub(crate) images: Images,
     /// Stacks by number. Held while one is added, never while anything can block.
-    pub(crate) book: Arc<Mutex<RawBook>>,
+    pub(crate) book: Arc<Mutex<RawStackTable>>,
     ring: Mutex<StackRing>,
     burst_from: AtomicU64,
     burst_until: AtomicU64,
@@ -82,7 +82,7 @@ impl StackWatch {
     pub(crate) fn new() -> Self {
         Self {
             images: Images::new(),
-            book: Arc::new(Mutex::new(RawBook::new(STACKS_MAX))),
+            book: Arc::new(Mutex::new(RawStackTable::new(STACKS_MAX))),
             ring: Mutex::default(),
             burst_from: AtomicU64::new(0),
             burst_until: AtomicU64::new(0),
@@ -93,7 +93,11 @@ impl StackWatch {
     }
 
     /// Takes a snapshot in; of a burst also the places of the locks that are waited for.
-    pub(crate) fn add(&self, seen: Seen, places: impl IntoIterator<Item = (u64, LockPlace)>) {
+    pub(crate) fn add(
+        &self,
+        seen: UnwoundSnapshot,
+        places: impl IntoIterator<Item = (u64, LockLocation)>,
+    ) {
         lock(&self.ring).add(seen, places);
     }
 

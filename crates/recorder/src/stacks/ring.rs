@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use model::{Millis, RunState, SnapshotNote, Window};
-use stacks::{LockPlace, RawStackId, Seen, SeenSyscall, SeenThread};
+use model::{Millis, RunState, SnapshotMeta, Window};
+use stacks::{LockLocation, RawStackId, UnwoundSnapshot, UnwoundSyscall, UnwoundThread};
 
 /// Ended runs kept at the most, about 100 bytes each: three minutes of 500 busy threads.
 const RUNS_MAX: usize = 150_000;
@@ -34,12 +34,12 @@ pub(crate) struct Run {
     pub(crate) first_switches: u64,
     pub(crate) last_switches: u64,
     pub(crate) state: RunState,
-    pub(crate) syscall: Option<SeenSyscall>,
+    pub(crate) syscall: Option<UnwoundSyscall>,
     pub(crate) stack: RawStackId,
 }
 
 impl Run {
-    fn begin(at: Millis, thread: &SeenThread) -> Self {
+    fn begin(at: Millis, thread: &UnwoundThread) -> Self {
         Self {
             tid: thread.tid,
             name: thread.name.clone(),
@@ -55,8 +55,8 @@ impl Run {
     }
 
     /// The same thread still does the same: its stack, state, and what it waits on.
-    fn goes_on(&self, thread: &SeenThread) -> bool {
-        let wait = |syscall: &Option<SeenSyscall>| {
+    fn goes_on(&self, thread: &UnwoundThread) -> bool {
+        let wait = |syscall: &Option<UnwoundSyscall>| {
             syscall.map(|call| {
                 (
                     call.number,
@@ -70,7 +70,7 @@ impl Run {
             && self.name == thread.name
     }
 
-    fn extend(&mut self, at: Millis, thread: &SeenThread) {
+    fn extend(&mut self, at: Millis, thread: &UnwoundThread) {
         self.to = at;
         self.snapshots += 1;
         self.last_switches = thread.switches;
@@ -100,14 +100,14 @@ pub(crate) struct Slice {
 /// Snapshots in quick succession, whole: what a lock table is made of.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Burst {
-    pub(crate) snapshots: Vec<Seen>,
+    pub(crate) snapshots: Vec<UnwoundSnapshot>,
     /// Where the locks that were waited for lie, by address.
-    pub(crate) places: HashMap<u64, LockPlace>,
+    pub(crate) places: HashMap<u64, LockLocation>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct StackRing {
-    notes: VecDeque<SnapshotNote>,
+    notes: VecDeque<SnapshotMeta>,
     open: HashMap<u32, Run>,
     ended: VecDeque<Run>,
     slices: VecDeque<Slice>,
@@ -119,7 +119,11 @@ pub(crate) struct StackRing {
 
 impl StackRing {
     /// Takes a snapshot in.
-    pub(crate) fn add(&mut self, seen: Seen, places: impl IntoIterator<Item = (u64, LockPlace)>) {
+    pub(crate) fn add(
+        &mut self,
+        seen: UnwoundSnapshot,
+        places: impl IntoIterator<Item = (u64, LockLocation)>,
+    ) {
         let at = seen.note.at;
         self.notes.push_back(seen.note);
         let mut present = HashSet::with_capacity(seen.threads.len());
@@ -297,7 +301,7 @@ impl StackRing {
 /// What an incident takes from the ring; its stacks are numbers still.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    pub(crate) notes: Vec<SnapshotNote>,
+    pub(crate) notes: Vec<SnapshotMeta>,
     pub(crate) runs: Vec<Run>,
     pub(crate) slices: Vec<Slice>,
     pub(crate) bursts: Vec<Burst>,
@@ -305,12 +309,12 @@ pub(crate) struct Evidence {
 
 #[cfg(test)]
 mod tests {
-    use model::{FutexWait, Method, SnapshotNote};
+    use model::{FutexWait, SnapshotMeta, SnapshotMethod};
 
     use super::*;
 
-    fn thread(tid: u32, stack: u32, switches: u64) -> SeenThread {
-        SeenThread {
+    fn thread(tid: u32, stack: u32, switches: u64) -> UnwoundThread {
+        UnwoundThread {
             tid,
             name: "worker".into(),
             state: RunState::Sleeping,
@@ -321,11 +325,11 @@ mod tests {
         }
     }
 
-    fn seen(at: Millis, threads: Vec<SeenThread>) -> Seen {
-        Seen {
-            note: SnapshotNote {
+    fn seen(at: Millis, threads: Vec<UnwoundThread>) -> UnwoundSnapshot {
+        UnwoundSnapshot {
+            note: SnapshotMeta {
                 at,
-                method: Method::Proc,
+                method: SnapshotMethod::Proc,
                 wall_us: 1,
                 stopped_us: 0,
                 threads: threads.len() as u32,
@@ -366,8 +370,8 @@ mod tests {
 
     #[test]
     fn another_owner_of_the_lock_does_not_end_a_wait_and_another_lock_does() {
-        let waits = |address, owner_word| SeenThread {
-            syscall: Some(SeenSyscall {
+        let waits = |address, owner_word| UnwoundThread {
+            syscall: Some(UnwoundSyscall {
                 number: 202,
                 futex: Some(FutexWait {
                     address,

@@ -1,8 +1,10 @@
+//! One change of a fix: made, put back, and how to do either by hand.
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::command::words;
+use super::command::to_text;
 use super::end_session::EndSession;
 use super::kernel_setting::KernelSetting;
 use super::own_file::{OwnFile, Reload};
@@ -108,7 +110,7 @@ impl Change {
     /// How a person puts it back. In another root than the system's own the paths are those of that: followed to the
     /// letter it must not change the host.
     pub fn undo_by_hand(&self, root: &Root) -> String {
-        let shown = |path: &PathBuf| words(&[root.here(path).display().to_string()]);
+        let shown = |path: &PathBuf| to_text(&[root.here(path).display().to_string()]);
         match self {
             Self::OwnFile(file) => {
                 let reload = match file.reload {
@@ -130,7 +132,7 @@ impl Change {
                     // No kernel makes of a choice the list of all.
                     _ => (&setting.path, setting.shown.trim_end()),
                 };
-                format!("echo {} > {}", words(&[value.to_owned()]), shown(path))
+                format!("echo {} > {}", to_text(&[value.to_owned()]), shown(path))
             }
             Self::GlobalVariable(variable) => format!(
                 "{};",

@@ -31,7 +31,7 @@ fn without_secrets(command: &[String]) -> Vec<String> {
 }
 
 /// Words of a command as a shell takes them, without secrets.
-pub(super) fn words(command: &[String]) -> String {
+pub(super) fn to_text(command: &[String]) -> String {
     let command = without_secrets(command);
     let plain = |word: &str| {
         !word.is_empty()
@@ -58,7 +58,7 @@ mod tests {
 
     fn shown(command: &[&str]) -> String {
         let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
-        words(&command)
+        to_text(&command)
     }
 
     #[test]

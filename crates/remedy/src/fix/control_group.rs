@@ -46,7 +46,7 @@ const ID_DIGITS: usize = 12;
 
 impl Container {
     /// One of which only the runtime is known.
-    pub(super) fn of(runtime: Runtime, group: &str) -> Self {
+    pub(super) fn from_group(runtime: Runtime, group: &str) -> Self {
         Self {
             group: group.to_owned(),
             runtime,
@@ -117,7 +117,7 @@ pub(super) fn read(text: &str) -> Group {
         } else if let Some((known, id)) = container(part, &mut runtime) {
             found.container = Some(Container {
                 id: id.map(str::to_owned),
-                ..Container::of(known, part)
+                ..Container::from_group(known, part)
             });
         }
     }

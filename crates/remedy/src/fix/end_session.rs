@@ -65,12 +65,12 @@ pub struct Suspect {
     /// What it is known by.
     pub session: EndSession,
     /// What it is now; else why it is left alone.
-    pub looked: Result<Looked, String>,
+    pub looked: Result<LiveSession, String>,
 }
 
 /// A session that is still the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct LiveSession {
     /// What it does, in a few words.
     pub does: String,
     /// How many wait behind it, as far as the server tells: 0 where it does not.
@@ -80,7 +80,7 @@ pub struct Looked {
 impl EndSession {
     /// Whether it is still the session that was recorded, and still in front of somebody; changes nothing. The error
     /// says what has changed.
-    pub fn look(&self, access: &mut Access) -> Result<Looked, String> {
+    pub fn find_live(&self, access: &mut Access) -> Result<LiveSession, String> {
         let session = access.session()?;
         let rows = processlist(session)?;
         let id = self.connection.to_string();
@@ -93,7 +93,7 @@ impl EndSession {
             None => self.has_slept(row)?,
         }
         let in_front_of = self.in_front_of(session, &rows)?;
-        Ok(Looked {
+        Ok(LiveSession {
             does: does(row),
             in_front_of,
         })
@@ -101,7 +101,7 @@ impl EndSession {
 
     /// Ends it, after another look.
     pub(super) fn end(&self, access: &mut Access) -> Result<(), String> {
-        self.look(access)
+        self.find_live(access)
             .map_err(|why| format!("nobody is ended: {why}"))?;
         let session = access.session()?;
         let kill = format!("KILL {}", self.connection);
@@ -150,13 +150,13 @@ impl EndSession {
             return Err(format!("the transaction of connection {id} has ended"));
         };
         let other = || Err(format!("connection {id} has another transaction now"));
-        let now = row.at(0);
+        let now = row.column(0);
         // Not every server gives one that only reads a number.
         if !matches!(now, "" | "0") && !transaction.is_empty() && transaction != "0" {
             return if now == transaction { Ok(()) } else { other() };
         }
         match self.transaction_since_ms {
-            Some(since) if fits(row.at(1), since) => Ok(()),
+            Some(since) if fits(row.column(1), since) => Ok(()),
             _ => other(),
         }
     }
@@ -182,7 +182,7 @@ impl EndSession {
                 let Ok((rows, _)) = session.rows(&format!("{question}{id}"), 1) else {
                     continue;
                 };
-                let count = rows.first().and_then(|row| row.at(0).parse().ok());
+                let count = rows.first().and_then(|row| row.column(0).parse().ok());
                 return match count.unwrap_or(0) {
                     0 => Err(format!("nobody waits behind connection {id} any more")),
                     count => Ok(count),

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::change::Change;
 use super::root::Root;
-use crate::journal::{Form, Record, open_lock, try_lock};
-use crate::{Journal, JournalError, ServerWay};
+use crate::journal::{JournalFormat, Record, open_lock, try_lock};
+use crate::{Journal, JournalError, ServerLogin};
 
 /// Where fixes are written down.
 pub type FixJournal = Journal<Entry>;
@@ -30,7 +30,7 @@ pub struct Entry {
     /// The tree of files that was changed; `/` outside of trials.
     pub root: PathBuf,
     /// The server that was changed, and how to get in again; never with a password.
-    pub server: Option<ServerWay>,
+    pub server: Option<ServerLogin>,
     /// What was changed, in this order.
     pub steps: Vec<DoneStep>,
     /// How far it is.
@@ -46,7 +46,7 @@ pub struct Entry {
 }
 
 impl Record for Entry {
-    const FORM: Form = Form {
+    const FORM: JournalFormat = JournalFormat {
         suffix: ".fix.json",
         version: 1,
         bytes_max: 1 << 20,

@@ -31,19 +31,19 @@ pub(super) fn by_mark(root: &Root, proc: &ProcRoot) -> Option<Container> {
     }
     let is = |file: &str| root.has(Path::new(file));
     if is("/run/.containerenv") {
-        return Some(Container::of(Runtime::Podman, ""));
+        return Some(Container::from_group(Runtime::Podman, ""));
     }
     if is("/run/secrets/kubernetes.io") || is("/var/run/secrets/kubernetes.io") {
-        return Some(Container::of(Runtime::Kubernetes, ""));
+        return Some(Container::from_group(Runtime::Kubernetes, ""));
     }
     if is("/.dockerenv") {
-        return Some(Container::of(Runtime::Docker, ""));
+        return Some(Container::from_group(Runtime::Docker, ""));
     }
     let mark = root.read(Path::new(SYSTEMD_MARK), MARK_MAX).ok()?;
     let mark = String::from_utf8_lossy(&mark).trim().to_owned();
     Some(match mark.as_str() {
-        "systemd-nspawn" => Container::of(Runtime::Machine, ""),
-        "lxc" | "lxc-libvirt" => Container::of(Runtime::Lxc, ""),
-        other => Container::of(Runtime::Unknown, other),
+        "systemd-nspawn" => Container::from_group(Runtime::Machine, ""),
+        "lxc" | "lxc-libvirt" => Container::from_group(Runtime::Lxc, ""),
+        other => Container::from_group(Runtime::Unknown, other),
     })
 }

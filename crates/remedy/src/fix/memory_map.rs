@@ -23,7 +23,7 @@ const C_LIBRARIES: [(&str, &str); 4] = [
 
 /// What a map tells; nothing where it could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Mapped {
+pub(super) struct MappedAllocators {
     /// The file name of an allocator.
     pub(super) allocator: Option<String>,
     /// The C library.
@@ -31,7 +31,7 @@ pub(super) struct Mapped {
 }
 
 /// Reads `/proc/PID/maps`.
-pub(super) fn read(maps: &Path) -> Mapped {
+pub(super) fn read(maps: &Path) -> MappedAllocators {
     let maps = maps.to_owned();
     let (sender, answer) = channel();
     let reader = std::thread::Builder::new()
@@ -40,18 +40,18 @@ pub(super) fn read(maps: &Path) -> Mapped {
             let _ = sender.send(kernel::read::head(&maps, BYTES_MAX).unwrap_or_default());
         });
     match (reader, answer.recv_timeout(PATIENCE)) {
-        (Ok(_), Ok(text)) => told(&String::from_utf8_lossy(&text)),
-        _ => Mapped::default(),
+        (Ok(_), Ok(text)) => from_map_text(&String::from_utf8_lossy(&text)),
+        _ => MappedAllocators::default(),
     }
 }
 
-fn told(text: &str) -> Mapped {
+fn from_map_text(text: &str) -> MappedAllocators {
     let names = || text.lines().filter_map(|line| line.rsplit('/').next());
     let c_library = names().find_map(|name| {
         let mut known = C_LIBRARIES.iter();
         known.find_map(|(begin, library)| name.starts_with(begin).then_some(*library))
     });
-    Mapped {
+    MappedAllocators {
         allocator: names()
             .find(|name| ALLOCATORS.iter().any(|begin| name.starts_with(begin)))
             .map(str::to_owned),
@@ -66,16 +66,16 @@ mod tests {
     #[test]
     fn libraries_are_known_by_their_names() {
         let of = |name: &str| {
-            told(&format!(
+            from_map_text(&format!(
                 "7f00-7f01 r-xp 00000000 08:01 1 /usr/lib/{name}\n"
             ))
         };
         assert_eq!(of("libc.so.6").c_library.as_deref(), Some("glibc"));
         assert_eq!(of("libc-2.31.so").c_library.as_deref(), Some("glibc"));
         assert_eq!(of("ld-musl-x86_64.so.1").c_library.as_deref(), Some("musl"));
-        assert_eq!(of("libcrypt.so.1"), Mapped::default());
+        assert_eq!(of("libcrypt.so.1"), MappedAllocators::default());
         let name = "libjemalloc.so.2";
         assert_eq!(of(name).allocator.as_deref(), Some(name));
-        assert_eq!(told(""), Mapped::default());
+        assert_eq!(from_map_text(""), MappedAllocators::default());
     }
 }

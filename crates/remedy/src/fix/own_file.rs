@@ -56,7 +56,7 @@ impl OwnFile {
     }
 
     /// What is at its place: nothing, our content, or something else.
-    pub(super) fn look(&self, root: &Root) -> std::io::Result<Option<bool>> {
+    pub(super) fn is_ours(&self, root: &Root) -> std::io::Result<Option<bool>> {
         let here = root.here(&self.path);
         if let Some(parent) = here.ancestors().skip(1).find(|parent| parent.is_dir()) {
             root.holds(parent)?;
@@ -123,7 +123,7 @@ impl OwnFile {
             Err(error) if !is_missing(&error) => return Err(error),
             _ => {}
         }
-        let undone = match self.look(root)? {
+        let undone = match self.is_ours(root)? {
             None => Undone::NothingToDo,
             Some(ours) if ours || forced => {
                 std::fs::remove_file(&here)?;

@@ -17,7 +17,7 @@ pub struct Plan {
 pub fn plan(fixes: &[Fix], system: &System) -> Plan {
     let mut steps = Vec::new();
     for fix in fixes {
-        let Some(action) = actions::of(&fix.action) else {
+        let Some(action) = actions::for_action(&fix.action) else {
             continue;
         };
         let whens: &[When] = match fix.when {
@@ -65,6 +65,6 @@ fn other_release(fix: &Fix, system: &System) -> Option<String> {
     let name = server.name();
     Some(match releases {
         Releases::None => format!("not for {make}; this is {name}"),
-        Releases::Range { .. } => format!("for {make}{}; this is {name}", releases.words()),
+        Releases::Range { .. } => format!("for {make}{}; this is {name}", releases.to_text()),
     })
 }

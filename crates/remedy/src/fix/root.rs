@@ -1,3 +1,5 @@
+//! The tree of files that fixes look at and change, so that tests have one of their own.
+
 use std::fs::File;
 use std::io::{Error, Read};
 use std::os::fd::OwnedFd;

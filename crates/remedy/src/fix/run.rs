@@ -15,7 +15,7 @@ use crate::journal::{Record, now_us, random_id};
 
 /// What is to be done.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub struct ApplyRequest {
     /// The cause's id.
     pub cause: String,
     /// The incident that it was found in.
@@ -62,7 +62,7 @@ pub enum FixError {
 /// Makes the changes, all or none. `program` is our own, started again as the watchdog of a lease.
 pub fn apply(
     journal: &LockedJournal,
-    order: Order,
+    order: ApplyRequest,
     mut access: Option<&mut Access>,
     program: &Path,
 ) -> Result<Applied, FixError> {
@@ -80,7 +80,7 @@ pub fn apply(
         server: access
             .as_ref()
             .filter(|_| needs_server)
-            .map(|access| access.way().clone()),
+            .map(|access| access.server_login().clone()),
         steps: order.steps,
         state: State::Applying,
         taken_us: now,

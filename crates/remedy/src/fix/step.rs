@@ -1,9 +1,9 @@
 //! One step of what is to be done.
 
 use super::change::Change;
-use super::command::words;
+use super::command::to_text;
 use super::control_group::{Container, Runtime};
-use super::system::SeenServer;
+use super::system::ObservedServer;
 
 /// When a step counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,7 +104,7 @@ impl Step {
 
 /// What a restart is for, which makes a difference to containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anew {
+pub(super) enum RestartReason {
     /// What the server reads when it starts.
     Read,
     /// What it is started with.
@@ -112,7 +112,7 @@ pub(super) enum Anew {
 }
 
 /// How a person starts the server again.
-pub(super) fn restart(server: Option<&SeenServer>, anew: Anew) -> String {
+pub(super) fn restart(server: Option<&ObservedServer>, anew: RestartReason) -> String {
     let Some(server) = server else {
         return "the server".to_owned();
     };
@@ -120,8 +120,8 @@ pub(super) fn restart(server: Option<&SeenServer>, anew: Anew) -> String {
         let name = container.name();
         return match (&container.unit, anew) {
             (Some(unit), _) => format!("systemctl restart {unit}, in the container ({name})"),
-            (None, Anew::Read) => restart_container(container),
-            (None, Anew::Made) => {
+            (None, RestartReason::Read) => restart_container(container),
+            (None, RestartReason::Made) => {
                 format!(
                     "a new container in place of {name} (a restart of that one keeps what it was made with)"
                 )
@@ -136,7 +136,7 @@ pub(super) fn restart(server: Option<&SeenServer>, anew: Anew) -> String {
             } else {
                 "mysqladmin"
             };
-            let again = words(&server.safe_command);
+            let again = to_text(&server.safe_command);
             format!("{shutdown} shutdown, and then again: {again}")
         }
         None => "the server".to_owned(),

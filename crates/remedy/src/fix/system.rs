@@ -14,20 +14,20 @@ use super::control_group::{self, Container, Group, Runtime};
 use super::end_session::Suspect;
 use super::kernel_owner;
 use super::kernel_setting::{KernelSetting, in_force};
-use super::memory_map::{self, Mapped};
+use super::memory_map::{self, MappedAllocators};
 use super::memory_nodes;
 use super::option_files::{self, OptionFiles};
 use super::root::Root;
 use super::variable::Access;
 use crate::ProcessId;
-use crate::until_back::DEADLINES;
+use crate::give_back::DEADLINES;
 
 const BYTES_MAX: usize = 256 << 10;
 const VARIABLES_MAX: usize = 20_000;
 
 /// How long a server may take to tell its settings, all questions together: a fix is looked for in a stall, and most of
 /// what helps can be told without them.
-pub const LOOK_PATIENCE: Duration = Duration::from_secs(10);
+pub const OBSERVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// There while systemd is the first process (sd_booted(3)).
 const SYSTEMD: &str = "/run/systemd/system";
@@ -54,7 +54,7 @@ pub struct System {
     /// The active profile of tuned(8), which sets some of the same things.
     pub tuned: Option<String>,
     /// The server.
-    pub server: Option<SeenServer>,
+    pub server: Option<ObservedServer>,
     /// Sessions of the incident that may be ended, after it was looked whether they are still the same.
     pub suspects: Vec<Suspect>,
 }
@@ -70,7 +70,7 @@ pub struct Distribution {
 
 /// A server, as far as it could be seen.
 #[derive(Debug, Clone, Default)]
-pub struct SeenServer {
+pub struct ObservedServer {
     /// Its process.
     pub process: Option<ProcessId>,
     /// Its executable.
@@ -136,7 +136,7 @@ pub struct TasksLimit {
     pub value: String,
 }
 
-impl SeenServer {
+impl ObservedServer {
     /// The number of its release.
     pub fn release(&self) -> Option<Release> {
         release(&self.version)
@@ -181,7 +181,8 @@ impl System {
         let mut server = process.map(|process| seen_process(root, process));
         if let Some(access) = access {
             let seen = server.get_or_insert_default();
-            access.set_waits(Waits::from(DEADLINES).no_later_than(Instant::now() + LOOK_PATIENCE));
+            access
+                .set_waits(Waits::from(DEADLINES).no_later_than(Instant::now() + OBSERVE_TIMEOUT));
             if let Err(why) = ask(access, seen) {
                 seen.no_login = Some(why);
             }
@@ -216,7 +217,7 @@ impl System {
     }
 }
 
-fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
+fn seen_process(root: &Root, process: &ServerProcess) -> ObservedServer {
     let proc = root.proc();
     let pid = process.pid;
     let arguments = command_line(&proc, pid);
@@ -241,12 +242,12 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
         let made = Path::new("/run/systemd/transient").join(unit);
         root.has(&made)
     });
-    let Mapped {
+    let MappedAllocators {
         allocator,
         c_library,
     } = memory_map::read(&proc.of(pid, "maps"));
     let limits = kernel::procfs::limits::read(&proc.of(pid, "limits")).unwrap_or_default();
-    SeenServer {
+    ObservedServer {
         process: Some(ProcessId {
             pid,
             start_time_ticks: process.start_time_ticks,
@@ -280,7 +281,7 @@ fn seen_process(root: &Root, process: &ServerProcess) -> SeenServer {
             .collect(),
         resident_kib: field(&status, "VmRSS:")
             .and_then(|value| value.split_whitespace().next()?.parse().ok()),
-        ..SeenServer::default()
+        ..ObservedServer::default()
     }
 }
 
@@ -325,7 +326,7 @@ fn place(root: &Root, proc: &ProcRoot, pid: u32, has_own_root: bool) -> Group {
     let theirs = namespace(proc.of(pid, "ns/pid"));
     if has_own_root && ours.is_some() && theirs.is_some() && ours != theirs {
         // A unit is one of the systemd in there, not of ours.
-        let mut container = Container::of(Runtime::Unknown, &found.last);
+        let mut container = Container::from_group(Runtime::Unknown, &found.last);
         if found.unit.is_some() {
             container.group.clear();
         }
@@ -398,8 +399,8 @@ fn other_root(root: &Root, proc: &ProcRoot, pid: u32) -> Option<PathBuf> {
     (changed || (theirs != ours && !same_etc())).then_some(their_root)
 }
 
-fn ask(access: &mut Access, seen: &mut SeenServer) -> Result<(), String> {
-    seen.process = seen.process.or(access.way().process);
+fn ask(access: &mut Access, seen: &mut ObservedServer) -> Result<(), String> {
+    seen.process = seen.process.or(access.server_login().process);
     let session = access.session()?;
     let text = |error: server::ServerError| error.to_string();
     let (rows, _) = session
@@ -407,7 +408,7 @@ fn ask(access: &mut Access, seen: &mut SeenServer) -> Result<(), String> {
         .map_err(text)?;
     seen.variables = rows
         .iter()
-        .map(|row| (row.at(0).to_ascii_lowercase(), row.at(1).to_owned()))
+        .map(|row| (row.column(0).to_ascii_lowercase(), row.column(1).to_owned()))
         .collect();
     let variable = |name: &str| seen.variables.get(name).cloned().unwrap_or_default();
     seen.version = variable("version");
@@ -431,19 +432,19 @@ fn ask(access: &mut Access, seen: &mut SeenServer) -> Result<(), String> {
         seen.read_only = list(question)
             .unwrap_or_default()
             .iter()
-            .map(|row| row.at(0).to_ascii_lowercase())
+            .map(|row| row.column(0).to_ascii_lowercase())
             .collect();
     } else if seen.release().is_some_and(|release| release >= [8, 0, 0]) {
         let question =
             "SELECT variable_name, variable_value FROM performance_schema.persisted_variables";
         seen.persisted = list(question).map(|rows| {
             rows.iter()
-                .map(|row| (row.at(0).to_ascii_lowercase(), row.at(1).to_owned()))
+                .map(|row| (row.column(0).to_ascii_lowercase(), row.column(1).to_owned()))
                 .collect()
         });
     }
     seen.utc_offset = list("SELECT TIMEDIFF(NOW(), UTC_TIMESTAMP())")
-        .and_then(|rows| rows.first().map(|row| offset(row.at(0))))
+        .and_then(|rows| rows.first().map(|row| offset(row.column(0))))
         .flatten();
     Ok(())
 }
@@ -509,9 +510,9 @@ mod tests {
 
     #[test]
     fn the_command_line_goes_before_files() {
-        let server = SeenServer {
+        let server = ObservedServer {
             arguments: vec!["/usr/sbin/mysqld".to_owned(), "--sync-binlog=1".to_owned()],
-            ..SeenServer::default()
+            ..ObservedServer::default()
         };
         assert!(server.is_on_command_line("sync_binlog"));
         assert!(!server.is_on_command_line("sync_binlog_x"));

@@ -1,3 +1,5 @@
+//! How putting one change back ended.
+
 /// What became of a change that was to be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {

@@ -7,8 +7,8 @@ use server::{Address, Login, ServerError, Session, Waits};
 
 use super::undone::Undone;
 use crate::general_log::quoted;
-use crate::until_back::DEADLINES;
-use crate::{ProcessId, ServerWay};
+use crate::give_back::DEADLINES;
+use crate::{ProcessId, ServerLogin};
 
 /// The name of the server's lock, held by the connection that changes variables: what a killed process has left under
 /// way is over before another one puts it back.
@@ -41,7 +41,7 @@ pub struct PersistedVariable {
 
 /// A server and a way in. It is connected to when it is needed.
 pub struct Access {
-    way: ServerWay,
+    way: ServerLogin,
     login: Login,
     session: Option<Session>,
     waits: Waits,
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Access {
 
 impl Access {
     /// The server that is reached this way.
-    pub fn new(way: ServerWay, login: Login) -> Self {
+    pub fn new(way: ServerLogin, login: Login) -> Self {
         Self {
             way,
             login,
@@ -78,7 +78,7 @@ impl Access {
     }
 
     /// Where it listens, and how to get in again.
-    pub fn way(&self) -> &ServerWay {
+    pub fn server_login(&self) -> &ServerLogin {
         &self.way
     }
 
@@ -131,7 +131,7 @@ impl Access {
         loop {
             let question = format!("SELECT GET_LOCK('{SERVER_LOCK}', 1)");
             let (rows, _) = session.rows(&question, 1).map_err(text)?;
-            if rows.first().is_some_and(|row| row.at(0) == "1") {
+            if rows.first().is_some_and(|row| row.column(0) == "1") {
                 return Ok(());
             }
             if begin.elapsed() > LOCK_PATIENCE {
@@ -139,7 +139,9 @@ impl Access {
             }
             let question = format!("SELECT IS_USED_LOCK('{SERVER_LOCK}')");
             let (rows, _) = session.rows(&question, 1).map_err(text)?;
-            let holder = rows.first().and_then(|row| row.at(0).parse::<u64>().ok());
+            let holder = rows
+                .first()
+                .and_then(|row| row.column(0).parse::<u64>().ok());
             if let Some(holder) = holder {
                 match session.execute(&format!("KILL {holder}")) {
                     Err(error) if error.is_connection_lost() => return Err(text(error)),
@@ -251,7 +253,7 @@ fn global(session: &mut Session, name: &str) -> Result<String, String> {
         .rows(&question, 1)
         .map_err(|error| error.to_string())?;
     rows.first()
-        .map(|row| row.at(1).to_owned())
+        .map(|row| row.column(1).to_owned())
         .ok_or_else(|| format!("this server has no variable {name}"))
 }
 
@@ -264,7 +266,7 @@ fn persisted(session: &mut Session, name: &str) -> Result<Option<String>, String
     let (rows, _) = session
         .rows(&question, 1)
         .map_err(|error| error.to_string())?;
-    Ok(rows.first().map(|row| row.at(0).to_owned()))
+    Ok(rows.first().map(|row| row.column(0).to_owned()))
 }
 
 fn set_global(session: &mut Session, name: &str, value: &str) -> Result<(), String> {

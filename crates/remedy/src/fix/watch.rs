@@ -19,7 +19,7 @@ use super::undo::undo;
 use super::variable::Access;
 use crate::journal::now_us;
 use crate::watchdog::{self, Watchdog};
-use crate::{JournalError, ServerWay};
+use crate::{JournalError, ServerLogin};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "fix-watchdog";
@@ -35,7 +35,7 @@ const RETRY: Duration = Duration::from_secs(2);
 struct Orders {
     journal: PathBuf,
     id: String,
-    server: Option<ServerWay>,
+    server: Option<ServerLogin>,
     user: String,
     password: Option<String>,
     /// The second one: it begins when its input ends.
@@ -55,7 +55,7 @@ pub(super) fn start(
         &Orders {
             journal: dir,
             id: id.to_owned(),
-            server: access.map(|access| access.way().clone()),
+            server: access.map(|access| access.server_login().clone()),
             user: access.map_or_else(String::new, |access| access.login().user.clone()),
             password: access.and_then(|access| access.login().password.clone()),
             second: false,

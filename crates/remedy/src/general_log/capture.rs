@@ -1,8 +1,10 @@
+//! A capture by the general log, from taking the lease to removing the file.
+
 use std::path::Path;
 
 use super::plan::{EndedBy, Plan};
 use super::{GeneralLogLease, LeaseError};
-use crate::Back;
+use crate::GiveBackEnd;
 use crate::journal::now_us;
 
 /// What a capture gives.
@@ -13,7 +15,7 @@ pub struct Captured<T> {
     /// Why it ended.
     pub ended_by: EndedBy,
     /// What became of the server's values.
-    pub back: Back,
+    pub back: GiveBackEnd,
     /// When the log went on, microseconds since 1970 UTC.
     pub begin_us: i64,
     /// When it was to go off: a server that does not answer goes on for longer.

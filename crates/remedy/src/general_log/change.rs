@@ -1,3 +1,5 @@
+//! What a lease of the general log changes, and how its files are called.
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};

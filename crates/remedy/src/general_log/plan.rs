@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use server::{Login, Waits};
 
-use crate::ServerWay;
-use crate::until_back::DEADLINES;
+use crate::ServerLogin;
+use crate::give_back::DEADLINES;
 
 /// How long all questions may take that come before anything is changed. A server that stalls so long would take its
 /// settings back as late.
@@ -20,7 +20,7 @@ pub struct Plan {
     /// The directory of the journal.
     pub journal: PathBuf,
     /// The server, and how to log in to it when everything of us is gone.
-    pub server: ServerWay,
+    pub server: ServerLogin,
     /// The login itself.
     pub login: Login,
     /// How long at most.
@@ -62,7 +62,7 @@ pub enum EndedBy {
 
 impl EndedBy {
     /// In words; nothing for the usual end.
-    pub fn words(self) -> Option<&'static str> {
+    pub fn to_text(self) -> Option<&'static str> {
         match self {
             Self::Time | Self::Stopped => None,
             Self::Size => Some("the general log reached its size limit"),

@@ -1,8 +1,10 @@
+//! The log of a lease, as a digest by class.
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use model::{QueryDigest, QueryWay};
+use model::{QueryDigest, QueryMethod};
 use sql::digest::{Digester, Options, Order};
 use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 
@@ -49,7 +51,7 @@ pub fn digest_log(log: &Path, classes_max: usize, literals: bool) -> std::io::Re
         buffer.drain(..from.min(buffer.len()));
     }
     let told = digester.finish(
-        QueryWay::GeneralLog,
+        QueryMethod::GeneralLog,
         &Order::Usual,
         Some(classes_max),
         literals,

@@ -1,3 +1,5 @@
+//! The three variables of the general log, read and set.
+
 use serde::{Deserialize, Serialize};
 use server::{ServerError, Session};
 
@@ -87,7 +89,7 @@ fn on_off(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }
 }
 
-/// A string for the default `sql_mode`, which [`super::take`] and [`super::back`] set.
+/// A string for the default `sql_mode`, which [`super::take_lease`] and [`super::give_back`] set.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

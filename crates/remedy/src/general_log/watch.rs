@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use server::{Address, Login, Session};
 
-use super::place::free_bytes;
+use super::log_directory::free_bytes;
 use super::plan::Plan;
-use crate::until_back::{DEADLINES, Patience, give_back};
+use crate::give_back::{DEADLINES, Patience, give_back};
 use crate::watchdog::{self, Watchdog};
-use crate::{Change, Journal, Lease, Say, ServerWay};
+use crate::{Change, Journal, Lease, Say, ServerLogin};
 
 /// The hidden command of our program.
 pub const COMMAND: &str = "lease-watchdog";
@@ -27,7 +27,7 @@ const POLL: Duration = Duration::from_millis(200);
 struct Orders {
     journal: PathBuf,
     id: String,
-    server: ServerWay,
+    server: ServerLogin,
     user: String,
     password: Option<String>,
     /// When the lease is over at the latest, milliseconds from now.
@@ -109,7 +109,7 @@ fn act(
 ) -> Result<(), String> {
     // Waits while the owner itself gives it back; gone when it has.
     let Some(in_hand) = journal
-        .in_hand(&orders.id, None)
+        .lock_record(&orders.id, None)
         .map_err(|error| error.to_string())?
     else {
         return Ok(());

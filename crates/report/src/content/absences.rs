@@ -3,8 +3,8 @@
 use diagnosis::Verdict;
 use model::{Absent, Incident};
 
-use crate::document::{Column, Holds, List, Part, Prose, Row, Shape, Table};
-use crate::when;
+use crate::document::{CellKind, Column, List, Part, Prose, Row, Shape, Table};
+use crate::time_format;
 
 /// Absences shown on a terminal and on a page.
 const ABSENCES_MAX: (usize, usize) = (30, 100);
@@ -24,14 +24,14 @@ pub(crate) fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
         .map(|absent| {
             let timed = timed(absent);
             let dash = || "–".to_owned();
-            let at = |at| when::moment(&incident.clock, at);
+            let at = |at| time_format::time_text(&incident.clock, at);
             let times = match timed.map_or(1, |timed| timed.count) {
                 0 | 1 => String::new(),
                 count => format!(" ({count} times)"),
             };
             Row::new([
                 absent.what.clone(),
-                absent.reason.words().to_owned(),
+                absent.reason.to_text().to_owned(),
                 absent.detail.clone(),
                 timed.map_or_else(dash, |timed| timed.count.to_string()),
                 timed.map_or_else(dash, |timed| at(timed.first)),
@@ -43,12 +43,17 @@ pub(crate) fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let moment = |name| Column::new(when::column(&incident.clock, name), Holds::Numbers);
+    let moment = |name| {
+        Column::new(
+            time_format::column(&incident.clock, name),
+            CellKind::Numbers,
+        )
+    };
     let columns = vec![
-        Column::new("What", Holds::Text),
-        Column::new("Why", Holds::Text),
-        Column::new("Detail", Holds::Text),
-        Column::new("Times", Holds::Numbers),
+        Column::new("What", CellKind::Text),
+        Column::new("Why", CellKind::Text),
+        Column::new("Detail", CellKind::Text),
+        Column::new("Times", CellKind::Numbers),
         moment("From"),
         moment("To"),
     ];
@@ -62,7 +67,7 @@ pub(super) fn sentence(absent: &Absent) -> String {
     format!(
         "{}: {}{detail}{}",
         absent.what,
-        absent.reason.words(),
+        absent.reason.to_text(),
         absent.detail
     )
 }
@@ -88,8 +93,8 @@ pub(crate) fn read(verdict: &Verdict) -> Vec<Part> {
         Row::new([source.path.as_str(), what]).sentence(line.clone())
     });
     let columns = vec![
-        Column::new("Path", Holds::Code),
-        Column::new("What it is", Holds::Text),
+        Column::new("Path", CellKind::Code),
+        Column::new("What it is", CellKind::Text),
     ];
     let more = verdict.sources.len().saturating_sub(SOURCES_MAX.0);
     let mut table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
@@ -109,8 +114,8 @@ pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
         Row::new([title.code(&rejected.cause), rejected.why.as_str().into()]).sentence(sentence)
     });
     let columns = vec![
-        Column::new("Cause", Holds::Text),
-        Column::new("Why it is not it", Holds::Text),
+        Column::new("Cause", CellKind::Text),
+        Column::new("Why it is not it", CellKind::Text),
     ];
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     vec![Part::Table(table.limits(usize::MAX, REJECTED_MAX))]

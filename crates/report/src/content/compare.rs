@@ -2,9 +2,9 @@
 
 use diagnosis::compare::{Change, Comparison, Role, SettingChange, SideHead, SideNumbers};
 
-use crate::document::{Column, Holds, Part, Prose, Row, Section, Shape, Table};
+use crate::document::{CellKind, Column, Part, Prose, Row, Section, Shape, Table};
+use crate::time_format;
 use crate::units::{self, Quantity};
-use crate::when;
 
 /// Rows of the tables of statements, functions and locks, on a terminal and on a page.
 const ROWS_MAX: (usize, usize) = (6, 40);
@@ -16,7 +16,7 @@ const NAME_MIN: usize = 30;
 /// "2026-11-21 09:23:47 to 09:26:48 UTC, 3 min 1 s, the stall of 3306 on db7".
 pub(crate) fn side(side: &SideHead) -> String {
     let second = |wall_ms: i64| {
-        let text = when::date_time(wall_ms);
+        let text = time_format::date_time(wall_ms);
         text.split_once('.')
             .map_or(text.clone(), |(seconds, _)| seconds.to_owned())
     };
@@ -26,7 +26,7 @@ pub(crate) fn side(side: &SideHead) -> String {
     };
     let what = format!(
         "{}, {} of {}{host}",
-        when::duration(side.length_ms()),
+        time_format::duration(side.length_ms()),
         side.stretch.words(),
         side.server
     );
@@ -83,14 +83,14 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
             (signal.role, Row { strong, ..row })
         })
         .collect();
-    let number = |title: &str| Column::new(title, Holds::Numbers);
+    let number = |title: &str| Column::new(title, CellKind::Numbers);
     let on_terminal = |title: &str, short: &str, at: usize| {
         let cells = rows.iter().filter_map(|(_, row)| row.cells.get(at));
         let widest = cells.map(|cell| crate::text::wrap::columns(&cell.plain()));
         number(title).short(short, widest.max().unwrap_or(0))
     };
     let columns = vec![
-        Column::new("Signal", Holds::Code).short("", 0),
+        Column::new("Signal", CellKind::Code).short("", 0),
         on_terminal("Before", "before", 1),
         on_terminal("After", "after", 2),
         on_terminal("Change", "change", 3),
@@ -100,7 +100,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         number("Readings").page_only(),
         number("Independent blocks").page_only(),
         Column {
-            holds: Holds::Text,
+            holds: CellKind::Text,
             ..on_terminal("What became of it", "", 9)
         }
         .rank(1),
@@ -130,7 +130,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
 /// What else changed, and how all of it was computed.
 pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
     let per_second = |value: f64| format!("{}/s", units::bare(value));
-    let share = |value: f64| Quantity::Share.say(value);
+    let share = |value: f64| Quantity::Share.to_text(value);
     let functions = changes("Function", &comparison.functions, &share);
     [
         (
@@ -161,10 +161,10 @@ fn changes(name: &str, rows: &[Change], say: &dyn Fn(f64) -> String) -> Vec<Part
         return Vec::new();
     }
     let columns = vec![
-        Column::new(name, Holds::Code).short("", 0),
-        Column::new("Before", Holds::Numbers).short("before", 6),
-        Column::new("After", Holds::Numbers).short("after", 5),
-        Column::new("Difference", Holds::Numbers).page_only(),
+        Column::new(name, CellKind::Code).short("", 0),
+        Column::new("Before", CellKind::Numbers).short("before", 6),
+        Column::new("After", CellKind::Numbers).short("after", 5),
+        Column::new("Difference", CellKind::Numbers).page_only(),
     ];
     let rows = rows.iter().map(|row| {
         let difference = row.after - row.before;
@@ -191,9 +191,9 @@ pub(super) fn settings(rows: &[SettingChange], names: [&'static str; 2]) -> Vec<
         Some(value) => value.to_owned(),
     };
     let columns = vec![
-        Column::new("Name", Holds::Code),
-        Column::new(names[0], Holds::Text),
-        Column::new(names[1], Holds::Text),
+        Column::new("Name", CellKind::Code),
+        Column::new(names[0], CellKind::Text),
+        Column::new(names[1], CellKind::Text),
     ];
     let rows = rows.iter().map(|row| {
         let (before, after) = (say(&row.before), say(&row.after));

@@ -13,7 +13,7 @@ const RATIO_MIN: f64 = 1.5;
 
 /// Where a section of a finding stands on a page, which has two columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Half {
+pub(crate) enum PageColumn {
     /// What speaks for it and against it.
     Evidence,
     /// What to do.
@@ -43,7 +43,7 @@ pub(crate) fn mechanism(verdict: &Verdict) -> Vec<Part> {
 }
 
 /// The sections of a finding, in the order in which a terminal has them.
-pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(Half, Section)> {
+pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageColumn, Section)> {
     let remedy = &finding.remedy;
     let paired = remedy.paired();
     let actors = steps::who(&finding.actors);
@@ -59,7 +59,7 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(Half, S
         true => Vec::new(),
         false => vec![Part::Paragraph(Prose::with_code(&remedy.risk))],
     };
-    use Half::{Evidence, Remedy};
+    use PageColumn::{Evidence, Remedy};
     let all = [
         (Evidence, "Why", witnesses(context, &finding.witnesses)),
         (Evidence, "Against", witnesses(context, &finding.against)),

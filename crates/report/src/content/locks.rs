@@ -1,12 +1,12 @@
 //! Locks: who waited for what, for how long, and who held it.
 
 use model::{
-    Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, StackBook,
-    WaitChain,
+    Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, StackTable,
+    WaitChain, WaitCounting,
 };
 
 use super::absences;
-use crate::document::{Column, Folded, Holds, Part, Prose, Row, Section, Shape, Stack, Table};
+use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Section, Shape, Stack, Table};
 use crate::evidence::chain::{chain_sentence, holder_by_words};
 use crate::evidence::stacks_json::address;
 use crate::units::{Quantity, grouped};
@@ -84,7 +84,7 @@ pub(crate) fn chains(table: &LockTable) -> Vec<Part> {
 
 /// The locks, then callers and holders of each, waits that are for no lock, locks of the kernel and
 /// what is absent. A terminal shows `limit` locks at the most; 0 for all.
-pub(crate) fn sections(table: &LockTable, book: &StackBook, limit: usize) -> Vec<Section> {
+pub(crate) fn sections(table: &LockTable, book: &StackTable, limit: usize) -> Vec<Section> {
     [
         ("Locks", locks(table, limit)),
         (
@@ -106,18 +106,18 @@ pub(crate) fn sections(table: &LockTable, book: &StackBook, limit: usize) -> Vec
 /// How waits were counted, what that means for the numbers, and what it cost.
 pub(crate) fn depth(table: &LockTable) -> String {
     match &table.depth {
-        Depth::Sampled {
+        WaitCounting::Sampled {
             snapshots,
             interval_ms,
         } => {
-            let interval = Quantity::Seconds.say(interval_ms / 1000.0);
+            let interval = Quantity::Seconds.to_text(interval_ms / 1000.0);
             format!(
                 "Sampled: {}, one each {interval}. Counts and times are estimates (~); a wait \
                  shorter than {interval} is seen with the probability of its length.",
                 counted(u64::from(*snapshots), "snapshot"),
             )
         }
-        Depth::Exact {
+        WaitCounting::Exact {
             events,
             stack_every,
             cost_us,
@@ -143,11 +143,11 @@ pub(crate) fn depth(table: &LockTable) -> String {
                     let of_one = match positive {
                         true => format!(
                             " ({} of one processor)",
-                            Quantity::Share.say(spent / seconds)
+                            Quantity::Share.to_text(spent / seconds)
                         ),
                         false => String::new(),
                     };
-                    format!("counting cost {}{of_one}", Quantity::Seconds.say(spent))
+                    format!("counting cost {}{of_one}", Quantity::Seconds.to_text(spent))
                 }
             };
             let off = match switched_off_after_ms {
@@ -155,7 +155,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
                 Some(ms) => format!(
                     " It switched itself off after {}, above the set rate of events: what came \
                      later is not counted.",
-                    Quantity::Seconds.say(*ms as f64 / 1000.0)
+                    Quantity::Seconds.to_text(*ms as f64 / 1000.0)
                 ),
             };
             format!(
@@ -163,7 +163,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
                 counted(*events, "wait")
             )
         }
-        Depth::Told { by } => {
+        WaitCounting::Told { by } => {
             format!("Told by {by}: what it does not tell of a lock stands as 0.")
         }
     }
@@ -178,14 +178,14 @@ struct Numbers {
 impl Numbers {
     const EXACT: Self = Self { estimated: false };
 
-    fn for_depth(depth: &Depth) -> Self {
+    fn for_depth(depth: &WaitCounting) -> Self {
         Self {
-            estimated: matches!(depth, Depth::Sampled { .. }),
+            estimated: matches!(depth, WaitCounting::Sampled { .. }),
         }
     }
 
     fn count(self, count: u64) -> String {
-        format!("{}{}", self.mark(), Quantity::Count.say(count as f64))
+        format!("{}{}", self.mark(), Quantity::Count.to_text(count as f64))
     }
 
     fn waits(self, waits: u64) -> String {
@@ -194,14 +194,14 @@ impl Numbers {
     }
 
     fn time(self, us: f64) -> String {
-        let time = Quantity::Seconds.say(us / MICROSECONDS);
+        let time = Quantity::Seconds.to_text(us / MICROSECONDS);
         format!("{}{time}", self.mark())
     }
 
     /// A longest wait is as long as it was seen.
     fn at_least(self, us: f64) -> String {
         let mark = if self.estimated { "≥" } else { "" };
-        format!("{mark}{}", Quantity::Seconds.say(us / MICROSECONDS))
+        format!("{mark}{}", Quantity::Seconds.to_text(us / MICROSECONDS))
     }
 
     fn mark(self) -> &'static str {
@@ -209,9 +209,10 @@ impl Numbers {
     }
 
     fn columns(self, name: &str) -> Vec<Column> {
-        let number = |title, short, width| Column::new(title, Holds::Numbers).short(short, width);
+        let number =
+            |title, short, width| Column::new(title, CellKind::Numbers).short(short, width);
         vec![
-            Column::new(name, Holds::Code).short(&name.to_uppercase(), 0),
+            Column::new(name, CellKind::Code).short(&name.to_uppercase(), 0),
             number("Waiting at once", "WAITERS", 7),
             number("Waits", "WAITS", 8),
             number("Waited", "TOTAL", 9),
@@ -228,7 +229,7 @@ impl Numbers {
             self.time(row.total_us),
             self.time(row.mean_us()),
             self.at_least(row.max_us),
-            Quantity::Share.say(row.share),
+            Quantity::Share.to_text(row.share),
         ];
         let mut cells = vec![Prose::from(name(&row.name))];
         let [waiters, rest @ ..] = numbers;
@@ -255,7 +256,7 @@ fn locks(table: &LockTable, limit: usize) -> Vec<Part> {
     }
     let numbers = Numbers::for_depth(&table.depth);
     let mut columns = numbers.columns("Lock");
-    columns.push(Column::new("Held by", Holds::Text).page_only());
+    columns.push(Column::new("Held by", CellKind::Text).page_only());
     let rows = table.locks.iter().map(|lock| {
         let mut row = numbers.row(lock);
         let holder = lock.holders.first();
@@ -296,7 +297,7 @@ fn worth_showing(locks: &[LockRow], limit: usize) -> usize {
 }
 
 /// What each lock's name rests on, its call paths and its holders; the first one unfolded.
-fn details(table: &LockTable, book: &StackBook, limit: usize) -> Vec<Part> {
+fn details(table: &LockTable, book: &StackTable, limit: usize) -> Vec<Part> {
     let numbers = Numbers::for_depth(&table.depth);
     let shown = worth_showing(&table.locks, limit);
     let detailed = match limit {
@@ -318,7 +319,7 @@ fn details(table: &LockTable, book: &StackBook, limit: usize) -> Vec<Part> {
         .collect()
 }
 
-fn detail(row: &LockRow, book: &StackBook, numbers: Numbers) -> Vec<Part> {
+fn detail(row: &LockRow, book: &StackTable, numbers: Numbers) -> Vec<Part> {
     let mut out = vec![Part::Note(named(row).into())];
     if !row.callers.is_empty() {
         out.push(callers(row, book, numbers));
@@ -341,7 +342,7 @@ fn detail(row: &LockRow, book: &StackBook, numbers: Numbers) -> Vec<Part> {
     out
 }
 
-fn callers(row: &LockRow, book: &StackBook, numbers: Numbers) -> Part {
+fn callers(row: &LockRow, book: &StackTable, numbers: Numbers) -> Part {
     let is_worth = |(index, caller): &(usize, &LockCaller)| {
         *index == 0 || caller.total_us >= row.total_us * CALLER_SHARE_MIN
     };
@@ -366,10 +367,10 @@ fn callers(row: &LockRow, book: &StackBook, numbers: Numbers) -> Part {
         }
     });
     let columns = vec![
-        Column::new("Asked for by, innermost first", Holds::Code),
-        Column::new("Waits", Holds::Numbers),
-        Column::new("Waited", Holds::Numbers),
-        Column::new("Longest", Holds::Numbers),
+        Column::new("Asked for by, innermost first", CellKind::Code),
+        Column::new("Waits", CellKind::Numbers),
+        Column::new("Waited", CellKind::Numbers),
+        Column::new("Longest", CellKind::Numbers),
     ];
     let mut table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     let time = rest.iter().map(|caller| caller.total_us).sum();
@@ -447,7 +448,7 @@ fn conditions(table: &LockTable) -> Vec<Part> {
     }
     let numbers = Numbers::for_depth(&table.depth);
     let mut columns = numbers.columns("Condition");
-    columns.push(Column::new("From", Holds::Code).page_only());
+    columns.push(Column::new("From", CellKind::Code).page_only());
     let rows = table.conditions.iter().map(|condition| {
         let caller = condition.callers.first();
         let caller = caller.filter(|caller| !caller.path.is_empty());
@@ -468,15 +469,15 @@ fn kernel(locks: &[KernelLockRow]) -> Vec<Part> {
     if locks.is_empty() {
         return Vec::new();
     }
-    let number = |title, short, width| Column::new(title, Holds::Numbers).short(short, width);
+    let number = |title, short, width| Column::new(title, CellKind::Numbers).short(short, width);
     let columns = vec![
-        Column::new("Lock", Holds::Code).short("LOCK", 0),
+        Column::new("Lock", CellKind::Code).short("LOCK", 0),
         number("Waits", "WAITS", 8),
         number("By the server", "SERVER'S", 8),
         number("Waited", "TOTAL", 9),
         number("Mean", "MEAN", 9),
         number("Longest", "MAX", 9),
-        Column::new("Asked for by, innermost first", Holds::Code).page_only(),
+        Column::new("Asked for by, innermost first", CellKind::Code).page_only(),
     ];
     let exact = Numbers::EXACT;
     let rows = locks.iter().map(|lock| {

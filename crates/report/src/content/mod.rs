@@ -6,6 +6,6 @@ pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;
 pub(crate) mod pair;
-pub(crate) mod paper;
+pub(crate) mod print_sheets;
 pub(crate) mod queries;
 pub(crate) mod workload;

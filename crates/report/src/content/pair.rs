@@ -4,8 +4,8 @@ use diagnosis::compare::SettingChange;
 use diagnosis::{Finding, Verdict};
 use model::Incident;
 
-use super::brief::{self, DO_NOW, DOING, FELT, REFUTED, SURE, WHO};
-use super::{compare, paper};
+use super::brief::{self, CLIENT_IMPACT, CONFIDENCE, CURRENT_ACTIVITY, DO_NOW, REFUTED, WHO};
+use super::{compare, print_sheets};
 use crate::document::{Part, Prose, Section};
 
 /// What the two are called.
@@ -29,12 +29,16 @@ fn title(found: Option<&Finding>) -> &str {
 
 /// The answers that stand above the pictures, and those below them.
 pub(crate) fn above(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    brief::to(&[FELT], incident, verdict)
+    brief::answers_to(&[CLIENT_IMPACT], incident, verdict)
 }
 
 /// See [`above`].
 pub(crate) fn below(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    brief::to(&[DO_NOW, DOING, WHO, SURE, REFUTED], incident, verdict)
+    brief::answers_to(
+        &[DO_NOW, CURRENT_ACTIVITY, WHO, CONFIDENCE, REFUTED],
+        incident,
+        verdict,
+    )
 }
 
 /// The causes of both, and those of one alone.
@@ -92,5 +96,5 @@ pub(crate) fn settings(rows: &[SettingChange]) -> Vec<Part> {
 
 /// Where an incident is from.
 pub(crate) fn provenance(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    paper::provenance(incident, verdict)
+    print_sheets::provenance(incident, verdict)
 }

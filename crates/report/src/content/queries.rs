@@ -2,10 +2,10 @@
 
 use model::{FoldedClasses, QueryClass, QueryDigest, QueryMeasure};
 
-use crate::document::{Column, Folded, Holds, Part, Prose, Row, Shape, Table, Tint};
-use crate::evidence::queries_diff::{QueriesDiff, rate_title, said, time_of};
-use crate::evidence::queries_words::{
-    count, counted, is_yes_no, item, names, range, rate, seconds, share, value, values, way,
+use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Shape, Table, Tint};
+use crate::evidence::queries_diff::{QueriesDiff, change_text, rate_title, time_of};
+use crate::evidence::queries_format::{
+    count, counted, is_yes_no, item, method_text, names, range, rate, seconds, share, value, values,
 };
 use crate::markup::{Markup, markup};
 use crate::units::{Quantity, digits};
@@ -35,7 +35,7 @@ pub(crate) fn head(digest: &QueryDigest) -> Vec<String> {
     if let Some(seconds) = seconds(digest).filter(|_| digest.count > 0) {
         parts.push(rate(digest.count as f64 / seconds));
         if let Some(time) = time_of(digest) {
-            parts.push(format!("{} of time", Quantity::Seconds.say(time)));
+            parts.push(format!("{} of time", Quantity::Seconds.to_text(time)));
             parts.push(format!("{}x concurrency", digits(time / seconds)));
         }
     }
@@ -45,8 +45,8 @@ pub(crate) fn head(digest: &QueryDigest) -> Vec<String> {
             .map(|errors| counted(errors, "error", "errors")),
     );
     let seen = match range(digest.from_us, digest.to_us) {
-        Some(range) => format!("{range}, {}", way(digest.way)),
-        None => way(digest.way).to_owned(),
+        Some(range) => format!("{range}, {}", method_text(digest.way)),
+        None => method_text(digest.way).to_owned(),
     };
     let mut out = vec![parts.join(", "), seen];
     if digest.lost > 0 {
@@ -78,10 +78,10 @@ fn bar(percent: f64) -> Markup {
 /// Numbers in columns; as shares of others when these are given.
 pub(crate) fn measures(measures: &[QueryMeasure], of: Option<&[QueryMeasure]>) -> Vec<Part> {
     let number = |title, short, rank| {
-        let column = Column::new(title, Holds::Numbers);
+        let column = Column::new(title, CellKind::Numbers);
         column.short(short, 9).rank(rank)
     };
-    let mut columns = vec![Column::new("Attribute", Holds::Text).short("Attribute", 14)];
+    let mut columns = vec![Column::new("Attribute", CellKind::Text).short("Attribute", 14)];
     columns.extend(of.map(|_| number("Share", "pct", 0)));
     columns.extend([
         number("Total", "total", 0),
@@ -133,10 +133,10 @@ pub(crate) fn profile(digest: &QueryDigest, compat_ids: bool) -> Part {
     let time = time_of(digest);
     let has_time = time.is_some();
     let whole = time.unwrap_or(digest.count as f64);
-    let number = |title, short, width| Column::new(title, Holds::Numbers).short(short, width);
-    let id = Column::new("ID", Holds::Code).short("Query ID", if compat_ids { 32 } else { 16 });
+    let number = |title, short, width| Column::new(title, CellKind::Numbers).short(short, width);
+    let id = Column::new("ID", CellKind::Code).short("Query ID", if compat_ids { 32 } else { 16 });
     let mut columns = vec![
-        Column::new("Statement", Holds::Code).short("Item", 0),
+        Column::new("Statement", CellKind::Code).short("Item", 0),
         number("Rank", "Rank", 4),
         id,
     ];
@@ -153,7 +153,7 @@ pub(crate) fn profile(digest: &QueryDigest, compat_ids: bool) -> Part {
         ]);
     }
     let say = |number: Option<f64>| match number {
-        Some(number) => Quantity::Seconds.say(number),
+        Some(number) => Quantity::Seconds.to_text(number),
         None => "–".to_owned(),
     };
     let row = |name: String, rank: String, id: &str, part: f64, calls: u64, times: [String; 5]| {
@@ -317,14 +317,15 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
         .iter()
         .flat_map(|one| [&one.before, &one.during]);
     let has_load = sides.any(|side| side.load.is_some());
-    let number = |title: &str, short, width| Column::new(title, Holds::Numbers).short(short, width);
+    let number =
+        |title: &str, short, width| Column::new(title, CellKind::Numbers).short(short, width);
     let times = |column: Column| match has_load {
         true => column.rank(1),
         false => column.page_only(),
     };
     let title = rate_title(diff);
     let columns = vec![
-        Column::new("Statement", Holds::Code).short("Item", 0),
+        Column::new("Statement", CellKind::Code).short("Item", 0),
         number("Rank", "Rank", 4),
         number(title, &format!("{title} →"), 22),
         times(number("Time a second", "Load →", 18)),
@@ -332,7 +333,7 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
         number("Part of the change", "", 0).page_only(),
     ];
     let rows = diff.changes.iter().enumerate().map(|(index, change)| {
-        let said = said(diff, change);
+        let said = change_text(diff, change);
         let weight = 100.0 * change.weight;
         Row {
             strong: change.weight >= 0.1,

@@ -1,8 +1,8 @@
 //! The statements of a server before the onset and in the stall, as one method saw them.
 
-use crate::document::{Column, Folded, Holds, Part, Prose, Row, Shape, Table};
-use crate::evidence::asked::{Asked, AskedRow, senders};
-use crate::evidence::queries_words::count;
+use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Shape, Table};
+use crate::evidence::queries_format::count;
+use crate::evidence::workload::{Workload, WorkloadRow, senders};
 use crate::markup::{Markup, markup};
 use crate::units::{Quantity, digits};
 
@@ -16,7 +16,7 @@ const CHANGE_MIN: f64 = 1.3;
 const SHARE_MIN: f64 = 0.01;
 
 /// What a method saw: how much, then the classes. A terminal has those that changed.
-pub(crate) fn parts(asked: &Asked) -> Vec<Part> {
+pub(crate) fn parts(asked: &Workload) -> Vec<Part> {
     let mut sentences = 0;
     let rows: Vec<Row> = asked
         .rows
@@ -31,13 +31,13 @@ pub(crate) fn parts(asked: &Asked) -> Vec<Part> {
         })
         .collect();
     let columns = vec![
-        Column::new("Statement", Holds::Code),
-        Column::new("A second, before", Holds::Numbers),
-        Column::new("A second, in stall", Holds::Numbers),
-        Column::new("At a time, before", Holds::Numbers),
-        Column::new("At a time, in stall", Holds::Numbers),
-        Column::new("Errors", Holds::Numbers),
-        Column::new("From", Holds::Text),
+        Column::new("Statement", CellKind::Code),
+        Column::new("A second, before", CellKind::Numbers),
+        Column::new("A second, in stall", CellKind::Numbers),
+        Column::new("At a time, before", CellKind::Numbers),
+        Column::new("At a time, in stall", CellKind::Numbers),
+        Column::new("Errors", CellKind::Numbers),
+        Column::new("From", CellKind::Text),
     ];
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     let mut out = vec![Part::Paragraph(head(asked, sentences > 0))];
@@ -56,9 +56,9 @@ pub(crate) fn parts(asked: &Asked) -> Vec<Part> {
     out
 }
 
-fn head(asked: &Asked, has_rows: bool) -> Prose {
+fn head(asked: &Workload, has_rows: bool) -> Prose {
     let seen = |seconds: Option<f64>| {
-        let seconds = seconds.map(|seconds| Quantity::Seconds.say(seconds));
+        let seconds = seconds.map(|seconds| Quantity::Seconds.to_text(seconds));
         markup!(" (seen for {})", seconds.unwrap_or_default())
     };
     let before = |out: Prose, rate: f64| {
@@ -71,7 +71,7 @@ fn head(asked: &Asked, has_rows: bool) -> Prose {
         lost => format!(" at least ({} were lost)", count(lost)),
     };
     let mut out = Prose::default()
-        .strong(format!("By {}", asked.way.words()))
+        .strong(format!("By {}", asked.way.to_text()))
         .text(": ");
     out = match (asked.before, asked.in_stall) {
         (Some(rate), Some(in_stall)) => before(out, rate)
@@ -105,7 +105,7 @@ fn head(asked: &Asked, has_rows: bool) -> Prose {
     }
 }
 
-fn matters(row: &AskedRow, asked: &Asked) -> bool {
+fn matters(row: &WorkloadRow, asked: &Workload) -> bool {
     let reaches = |part: Option<f64>, whole: Option<f64>| {
         part.zip(whole)
             .is_some_and(|(part, whole)| part >= SHARE_MIN * whole)
@@ -118,7 +118,7 @@ fn matters(row: &AskedRow, asked: &Asked) -> bool {
 }
 
 /// As often as before and as slow as before is what no reader asks for; a way that did not look before tells all.
-fn changed(row: &AskedRow) -> bool {
+fn changed(row: &WorkloadRow) -> bool {
     let differs = |before: f64, after: f64| {
         before.max(after) >= CHANGE_MIN * before.min(after) && before.max(after) > 0.0
     };
@@ -131,7 +131,7 @@ fn changed(row: &AskedRow) -> bool {
             && times.1.is_some_and(|time| time >= 0.05)
 }
 
-fn sentence(row: &AskedRow) -> String {
+fn sentence(row: &WorkloadRow) -> String {
     let mut out = String::new();
     if let Some(before) = row.before {
         out.push_str(&format!("{}/s before, ", digits(before)));
@@ -151,7 +151,7 @@ fn sentence(row: &AskedRow) -> String {
     out
 }
 
-fn row(row: &AskedRow) -> Row {
+fn row(row: &WorkloadRow) -> Row {
     let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
     let errors = row.errors_in_stall.filter(|errors| *errors > 0);
     Row::new([
@@ -167,14 +167,14 @@ fn row(row: &AskedRow) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use model::QueryWay;
+    use model::QueryMethod;
 
     use super::*;
 
     #[test]
     fn what_did_not_change_is_said_so() {
-        let asked = Asked {
-            way: QueryWay::StatementCounters,
+        let asked = Workload {
+            way: QueryMethod::StatementCounters,
             before_seconds: Some(60.0),
             stall_seconds: Some(8.0),
             before: Some(785.0),

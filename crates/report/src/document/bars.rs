@@ -80,19 +80,20 @@ impl BarUnit {
     }
 
     /// The value as people read it.
-    pub fn say(self, value: f64) -> String {
+    pub fn to_text(self, value: f64) -> String {
         match self {
             Self::Times => format!("{value:.2} ×"),
-            _ => self.quantity().say(value),
+            _ => self.quantity().to_text(value),
         }
     }
 
     /// The mean with its interval.
-    pub fn say_interval(self, interval: Interval) -> String {
+    pub fn interval_text(self, interval: Interval) -> String {
         if interval.low == interval.high {
-            return self.say(interval.mean);
+            return self.to_text(interval.mean);
         }
-        let [mean, low, high] = [interval.mean, interval.low, interval.high].map(|v| self.say(v));
+        let [mean, low, high] =
+            [interval.mean, interval.low, interval.high].map(|v| self.to_text(v));
         // "281 (204 – 359) ms": the unit once, where it is the same.
         let split = |text: &str| -> usize {
             text.rfind(|c: char| c.is_ascii_digit())
@@ -129,7 +130,7 @@ pub(super) fn bars_text(page: &mut Page, bars: &Bars) {
     let all = || bars.groups.iter().flat_map(|group| &group.bars);
     let said = |bar: &Bar| {
         bar.value
-            .map_or_else(|| "–".to_owned(), |value| bars.unit.say_interval(value))
+            .map_or_else(|| "–".to_owned(), |value| bars.unit.interval_text(value))
     };
     let name = |bar: &Bar| escape::terminal(&bar.name);
     let name_width = all()
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_unit_stands_once_where_it_is_the_same() {
-        let say = |unit: BarUnit, mean, low, high| unit.say_interval(Interval { mean, low, high });
+        let say = |unit: BarUnit, mean, low, high| unit.interval_text(Interval { mean, low, high });
         assert_eq!(
             say(BarUnit::Seconds, 0.281, 0.204, 0.359),
             "281 (204 – 359) ms"

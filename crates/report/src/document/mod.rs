@@ -11,7 +11,7 @@ pub(crate) mod terminal;
 pub use bars::{Bar, BarGroup, BarUnit, Bars, Interval};
 pub use prose::Prose;
 pub(crate) use stack::Stack;
-pub(crate) use table::{Column, Holds, Row, Shape, Table};
+pub(crate) use table::{CellKind, Column, Row, Shape, Table};
 
 use crate::markup::Markup;
 
@@ -141,8 +141,8 @@ impl Part {
     pub fn numbers(columns: Vec<String>, rows: Vec<Vec<String>>) -> Self {
         let columns = columns.into_iter().enumerate();
         let columns = columns.map(|(at, title)| match at {
-            0 => Column::new(title, Holds::Text),
-            _ => Column::new(title, Holds::Numbers),
+            0 => Column::new(title, CellKind::Text),
+            _ => Column::new(title, CellKind::Numbers),
         });
         let mut table = Table::new(columns.collect());
         table.rows = rows.into_iter().map(Row::new).collect();

@@ -1,11 +1,11 @@
 //! A stack of a document.
 
-use model::{Frame, RunState, StackBook, StackEnd, StackId};
+use model::{RunState, StackEnd, StackFrame, StackId, StackTable};
 
 /// A stack, innermost frame first.
 #[derive(Debug, Clone)]
 pub struct Stack {
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<StackFrame>,
     /// Why it ends.
     pub(crate) end: StackEnd,
     /// What its thread did, where that is known.
@@ -20,7 +20,7 @@ pub struct Stack {
 
 impl Stack {
     /// The stack of a book.
-    pub(crate) fn from_book(book: &StackBook, id: StackId) -> Self {
+    pub(crate) fn from_book(book: &StackTable, id: StackId) -> Self {
         Self {
             frames: book.frames_of(id).cloned().collect(),
             end: book.stack(id).end,

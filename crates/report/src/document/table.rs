@@ -78,7 +78,7 @@ pub(crate) struct Column {
     /// Its title on a terminal; none where a terminal does not have it.
     pub(crate) short: Option<String>,
     /// What it holds.
-    pub(crate) holds: Holds,
+    pub(crate) holds: CellKind,
     /// Least columns on a terminal.
     pub(crate) width: usize,
     /// On a terminal without room the columns of the highest ranks are left out; 0 never is.
@@ -87,7 +87,7 @@ pub(crate) struct Column {
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum CellKind {
     /// Text.
     Text,
     /// Numbers.
@@ -129,7 +129,7 @@ impl Row {
 
 impl Column {
     /// A column with one title for page and terminal.
-    pub(crate) fn new(title: impl Into<Prose>, holds: Holds) -> Self {
+    pub(crate) fn new(title: impl Into<Prose>, holds: CellKind) -> Self {
         let title = title.into();
         Self {
             short: Some(title.plain()),

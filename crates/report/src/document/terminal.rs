@@ -1,9 +1,9 @@
 //! A document for a terminal.
 
-use super::table::{Column, Holds, Row, Table};
+use super::table::{CellKind, Column, Row, Table};
 use super::{Document, List, Part, Section, Tint, bars};
 use crate::evidence::frames_text::write_stack;
-use crate::steps::{self, Piece};
+use crate::steps::{self, StepPart};
 use crate::text::page::{Page, Style, TextOptions};
 use crate::text::wrap;
 use crate::{escape, units};
@@ -160,10 +160,10 @@ fn write_list(page: &mut Page, list: &List) {
 fn write_steps(page: &mut Page, steps: &[String]) {
     for step in steps {
         let mut mark = "- ";
-        for piece in steps::pieces(step) {
+        for piece in steps::step_parts(step) {
             match piece {
-                Piece::Prose(prose) => page.item(2, mark, prose, Style::Plain),
-                Piece::Command(command) => page.command(4, command),
+                StepPart::Prose(prose) => page.item(2, mark, prose, Style::Plain),
+                StepPart::Command(command) => page.command(4, command),
             }
             mark = "  ";
         }
@@ -329,7 +329,7 @@ fn write_line(
         }
         let missing = pad(width.saturating_sub(wrap::columns(&cell)));
         numbers += &match column.holds {
-            Holds::Numbers => missing + &cell,
+            CellKind::Numbers => missing + &cell,
             _ => cell + &missing,
         };
     }

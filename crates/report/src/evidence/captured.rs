@@ -1,7 +1,7 @@
 //! Stacks that others captured, as text and as JSON: the groups of [`super::stacks_text`] and
 //! [`super::stacks_json`] without what only a live look tells.
 
-use model::StackBook;
+use model::StackTable;
 use serde::Serialize;
 
 use super::frames_text::{write_nameless, write_stack};
@@ -15,14 +15,14 @@ use crate::units::{Quantity, grouped};
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counted {
+pub enum CountUnit {
     /// Threads of one or several moments.
     Threads,
     /// Samples of the processors.
     Samples,
 }
 
-impl Counted {
+impl CountUnit {
     fn noun(self) -> &'static str {
         match self {
             Self::Threads => "thread",
@@ -33,24 +33,24 @@ impl Counted {
 
 /// Stacks that others captured.
 #[derive(Debug, Clone, Copy)]
-pub struct Captured<'a> {
+pub struct CapturedStacks<'a> {
     /// Where they are from, as given.
     pub from: &'a str,
     /// What they are from, in words ("pt-pmp output").
     pub format: &'a str,
     /// What is counted.
-    pub counted: Counted,
+    pub counted: CountUnit,
     /// Whether the captures tell thread ids; where they do not, ids are ours and are not shown.
     pub has_ids: bool,
     /// The stacks.
     pub groups: &'a StackGroups,
     /// Their frames.
-    pub book: &'a StackBook,
+    pub book: &'a StackTable,
 }
 
 /// The groups as text: a headline, then each with its count, its threads and its frames, innermost
 /// first.
-pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> String {
+pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) -> String {
     let groups = input.groups;
     let noun = input.counted.noun();
     let mut page = options.text.page();
@@ -70,7 +70,7 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
     let provenance = format!(
         "From {}; {} of the stacks complete ({} of {}).",
         input.format,
-        Quantity::Share.say(groups.complete_share()),
+        Quantity::Share.to_text(groups.complete_share()),
         grouped(whole(groups.complete)),
         grouped(whole(groups.threads)),
     );
@@ -85,15 +85,15 @@ pub fn captured_text(input: &Captured<'_>, options: &StacksTextOptions) -> Strin
             "{} {}, {}",
             grouped(whole(group.count)),
             plural(group.count, noun),
-            Quantity::Share.say(groups.share(group))
+            Quantity::Share.to_text(groups.share(group))
         );
         rule(&mut page, &heading);
         match input.counted {
-            Counted::Threads if input.has_ids => {
+            CountUnit::Threads if input.has_ids => {
                 field(&mut page, "threads", &[names(&group.threads)]);
             }
-            Counted::Threads => {}
-            Counted::Samples => field(&mut page, "threads", &[shares(group)]),
+            CountUnit::Threads => {}
+            CountUnit::Samples => field(&mut page, "threads", &[shares(group)]),
         }
         let stack = Stack::from_book(input.book, group.stack);
         let frames_max = options.frames_max;
@@ -159,7 +159,7 @@ fn whole(count: u64) -> i64 {
 struct Document<'a, S: Serialize> {
     from: &'a str,
     format: &'a str,
-    counted: Counted,
+    counted: CountUnit,
     sources: &'a S,
     /// What only a live look tells.
     pid: Option<u32>,
@@ -189,14 +189,14 @@ struct Name<'a> {
 }
 
 /// The groups as one JSON document, `docs/reference/json.md`; `sources` is what was read and what not.
-pub fn captured_json<S: Serialize>(input: &Captured<'_>, sources: &S) -> String {
+pub fn captured_json<S: Serialize>(input: &CapturedStacks<'_>, sources: &S) -> String {
     let groups = input.groups;
     let several = groups.snapshots > 1;
-    let is_samples = input.counted == Counted::Samples;
+    let is_samples = input.counted == CountUnit::Samples;
     let group = |group: &'_ StackGroup| {
         let end = input.book.stack(group.stack).end;
         let cut = Some(end).filter(|end| !end.is_complete());
-        (cut, cut.map(model::StackEnd::words))
+        (cut, cut.map(model::StackEnd::to_text))
     };
     let document = Document {
         from: input.from,
@@ -256,14 +256,14 @@ mod tests {
 
     #[test]
     fn threads_and_samples_are_told_apart() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let wait = book.intern([user("poll"), user("main")], StackEnd::Complete);
         let cut = book.intern([user("f")], StackEnd::FrameLimit);
         let groups = group_snapshots(&[snapshot(vec![thread(7, wait), thread(8, wait)])], &book);
-        let mut input = Captured {
+        let mut input = CapturedStacks {
             from: "x.txt",
             format: "backtraces of threads",
-            counted: Counted::Threads,
+            counted: CountUnit::Threads,
             has_ids: true,
             groups: &groups,
             book: &book,
@@ -297,8 +297,8 @@ mod tests {
             lost: 0,
         };
         let groups = group_samples(&[profile], &book);
-        let input = Captured {
-            counted: Counted::Samples,
+        let input = CapturedStacks {
+            counted: CountUnit::Samples,
             groups: &groups,
             ..input
         };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Profile, StackBook};
+use model::{Profile, StackTable};
 
-use crate::flame_tree::{FlameTree, Half, Kind, Whose};
+use crate::flame_tree::{FlameSide, FlameTree, Kind, Whose};
 
 /// A frame at its place in the tree.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ pub struct Flame {
 }
 
 /// The tree of two times, of at most so many frames: the rarest are put together.
-pub fn flame(before: &[&Profile], now: &[&Profile], book: &StackBook, nodes_max: usize) -> Flame {
+pub fn flame(before: &[&Profile], now: &[&Profile], book: &StackTable, nodes_max: usize) -> Flame {
     let tree = FlameTree::of_whose(Whose::Everybody, (before, book), (now, book)).pruned(nodes_max);
     let share = |value: u64, side: usize| match tree.halves.get(side).map_or(0, |half| half.samples)
     {
@@ -85,7 +85,7 @@ pub fn flame(before: &[&Profile], now: &[&Profile], book: &StackBook, nodes_max:
         });
         next.push(begin);
     }
-    let busy = |half: &Half| Some(half.samples as f64 * half.processors_per_sample()?);
+    let busy = |half: &FlameSide| Some(half.samples as f64 * half.processors_per_sample()?);
     Flame {
         nodes,
         busy: [busy(&tree.halves[0]), busy(&tree.halves[1])],
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn frames_have_shares_places_and_names() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let sends = book.intern(
             vec![kernel("send"), user("write"), user("run")],
             StackEnd::Complete,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Frame, Profile, ProfileCount, Side, StackBook, StackEnd, StackId};
+use model::{FrameSide, Profile, ProfileCount, StackEnd, StackFrame, StackId, StackTable};
 
 use super::groups::StackGroups;
 use crate::escape;
@@ -47,7 +47,7 @@ pub enum FoldedProblem {
 
 /// A profile as folded lines, in the order of their bytes; `server_only` leaves out what is not
 /// the server's.
-pub fn folded_profile(profile: &Profile, book: &StackBook, server_only: bool) -> String {
+pub fn folded_profile(profile: &Profile, book: &StackTable, server_only: bool) -> String {
     let rows = profile
         .counts
         .iter()
@@ -58,7 +58,7 @@ pub fn folded_profile(profile: &Profile, book: &StackBook, server_only: bool) ->
 
 /// Groups of threads as folded lines, in the order of their bytes: counts are threads, summed over
 /// all snapshots.
-pub fn folded_stacks(groups: &StackGroups, book: &StackBook) -> String {
+pub fn folded_stacks(groups: &StackGroups, book: &StackTable) -> String {
     let rows = groups.groups.iter().flat_map(|group| {
         group.threads.iter().map(|thread| {
             (
@@ -71,7 +71,7 @@ pub fn folded_stacks(groups: &StackGroups, book: &StackBook) -> String {
     folded(rows, book)
 }
 
-fn folded<'a>(rows: impl Iterator<Item = (&'a str, StackId, u64)>, book: &StackBook) -> String {
+fn folded<'a>(rows: impl Iterator<Item = (&'a str, StackId, u64)>, book: &StackTable) -> String {
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for (thread, stack, count) in rows {
         if count == 0 {
@@ -81,7 +81,7 @@ fn folded<'a>(rows: impl Iterator<Item = (&'a str, StackId, u64)>, book: &StackB
         for frame in book.frames_of(stack).rev() {
             line.push(';');
             line.push_str(&element(&frame.name));
-            if frame.side == Side::Kernel {
+            if frame.side == FrameSide::Kernel {
                 line.push_str(KERNEL_SUFFIX);
             }
         }
@@ -109,8 +109,8 @@ fn element(name: &str) -> String {
 /// # Errors
 ///
 /// The first line that is no folded stack, with its number.
-pub fn parse_folded(text: &str) -> Result<(StackBook, Vec<ProfileCount>), FoldedError> {
-    let mut book = StackBook::default();
+pub fn parse_folded(text: &str) -> Result<(StackTable, Vec<ProfileCount>), FoldedError> {
+    let mut book = StackTable::default();
     let mut counts: BTreeMap<(StackId, String), u64> = BTreeMap::new();
     let mut left = SAMPLES_MAX;
     for (index, line) in text.lines().enumerate() {
@@ -139,7 +139,7 @@ pub fn parse_folded(text: &str) -> Result<(StackBook, Vec<ProfileCount>), Folded
 
 fn parse_line(
     line: &str,
-    book: &mut StackBook,
+    book: &mut StackTable,
     left: &mut u64,
 ) -> Result<(String, StackId, u64), FoldedProblem> {
     let (names, count) = line
@@ -159,17 +159,17 @@ fn parse_line(
     Ok((thread, book.intern(frames, StackEnd::Complete), count))
 }
 
-fn frame(element: &str) -> Frame {
+fn frame(element: &str) -> StackFrame {
     let (name, side) = match element.strip_suffix(KERNEL_SUFFIX) {
-        Some(name) => (name, Side::Kernel),
-        None => (element, Side::User),
+        Some(name) => (name, FrameSide::Kernel),
+        None => (element, FrameSide::User),
     };
     let name = if name.is_empty() { UNKNOWN } else { name };
     let image = match side {
-        Side::Kernel => KERNEL_IMAGE,
-        Side::User => "",
+        FrameSide::Kernel => KERNEL_IMAGE,
+        FrameSide::User => "",
     };
-    Frame {
+    StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn outermost_first_and_kernel_marked() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern(
             [kernel("clear_page"), user("operator new"), user("main")],
             StackEnd::Complete,
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn threads_are_counts() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern([user("poll"), user("main")], StackEnd::Complete);
         let one = snapshot(vec![thread(1, stack), thread(2, stack)]);
         let groups = group_snapshots(&[one.clone(), one], &book);
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern(
             [
                 kernel("k"),
@@ -273,10 +273,10 @@ mod tests {
         assert_eq!(
             names,
             [
-                ("k", Side::Kernel),
-                ("operator new", Side::User),
-                ("a 12", Side::User),
-                ("main", Side::User)
+                ("k", FrameSide::Kernel),
+                ("operator new", FrameSide::User),
+                ("a 12", FrameSide::User),
+                ("main", FrameSide::User)
             ]
         );
     }

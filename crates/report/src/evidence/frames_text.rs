@@ -1,6 +1,6 @@
 //! Frames as lines of a terminal.
 
-use model::{Frame, Nameless, Side};
+use model::{FrameSide, StackFrame, UnnamedReason};
 
 use crate::document::Stack;
 use crate::escape;
@@ -21,12 +21,12 @@ pub(crate) fn write_stack(page: &mut Page, indent: usize, stack: &Stack) {
         0 => usize::MAX,
         most => most,
     };
-    let frames: Vec<&Frame> = stack
+    let frames: Vec<&StackFrame> = stack
         .frames
         .iter()
         .enumerate()
         .filter(|(at, frame)| {
-            frame.side == Side::User || *at < stack.kernel_max && !enters_kernel(&frame.name)
+            frame.side == FrameSide::User || *at < stack.kernel_max && !enters_kernel(&frame.name)
         })
         .map(|(_, frame)| frame)
         .collect();
@@ -46,15 +46,15 @@ pub(crate) fn write_stack(page: &mut Page, indent: usize, stack: &Stack) {
             true => "no frames",
             false => "cut here",
         };
-        let text = format!("{what}: {}", stack.end.words());
+        let text = format!("{what}: {}", stack.end.to_text());
         page.item(indent, "    ", &text, Style::Dim);
     }
 }
 
-fn write_frame(page: &mut Page, indent: usize, frame: &Frame, new_image: bool) {
+fn write_frame(page: &mut Page, indent: usize, frame: &StackFrame, new_image: bool) {
     let mark = match frame.side {
-        Side::Kernel => KERNEL_MARK,
-        Side::User => "    ",
+        FrameSide::Kernel => KERNEL_MARK,
+        FrameSide::User => "    ",
     };
     let aside = match frame.nameless {
         Some(reason) => {
@@ -102,7 +102,11 @@ pub(crate) fn write_nameless(page: &mut Page) {
             "" => "",
             image => &format!(" in {image}"),
         };
-        let line = format!("{functions}{image} ({}): {}", short(reason), reason.words());
+        let line = format!(
+            "{functions}{image} ({}): {}",
+            short(reason),
+            reason.to_text()
+        );
         page.item(2, "- ", &line, Style::Plain);
     }
 }
@@ -117,12 +121,12 @@ fn enters_kernel(name: &str) -> bool {
         .any(|pattern| model::matches_pattern(pattern, name))
 }
 
-/// The reason beside a frame; [`Nameless::words`] follow at the end of the page.
-fn short(reason: Nameless) -> &'static str {
+/// The reason beside a frame; [`UnnamedReason::to_text`] follow at the end of the page.
+fn short(reason: UnnamedReason) -> &'static str {
     match reason {
-        Nameless::NoSymbol => "no symbol",
-        Nameless::ImageUnreadable => "image unreadable",
-        Nameless::NotMapped => "not mapped",
-        Nameless::KernelHidden => "hidden",
+        UnnamedReason::NoSymbol => "no symbol",
+        UnnamedReason::ImageUnreadable => "image unreadable",
+        UnnamedReason::NotMapped => "not mapped",
+        UnnamedReason::KernelHidden => "hidden",
     }
 }

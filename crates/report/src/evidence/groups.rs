@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    Profile, RunState, Stack, StackBook, StackEvidence, StackId, Syscall, ThreadAt, ThreadSnapshot,
-    Window,
+    Profile, RunState, SnapshotThread, Stack, StackEvidence, StackId, StackTable, Syscall,
+    ThreadSnapshot, Window,
 };
 
 /// A thread in a group.
@@ -72,7 +72,7 @@ impl StackGroups {
 }
 
 /// The threads of one or several snapshots, by stack.
-pub fn group_snapshots(snapshots: &[ThreadSnapshot], book: &StackBook) -> StackGroups {
+pub fn group_snapshots(snapshots: &[ThreadSnapshot], book: &StackTable) -> StackGroups {
     let mut gathering = Gathering::new(book);
     for snapshot in snapshots {
         for thread in &snapshot.threads {
@@ -101,7 +101,7 @@ pub fn group_runs(evidence: &StackEvidence, window: Window) -> StackGroups {
         if snapshots == 0 {
             continue;
         }
-        let thread = ThreadAt {
+        let thread = SnapshotThread {
             tid: run.tid,
             name: run.name.clone(),
             state: run.state,
@@ -117,7 +117,7 @@ pub fn group_runs(evidence: &StackEvidence, window: Window) -> StackGroups {
 
 /// Samples of the processors by stack, threads of one name put together: `count` and `snapshots`
 /// are samples, and thread ids are 0.
-pub fn group_samples(profiles: &[Profile], book: &StackBook) -> StackGroups {
+pub fn group_samples(profiles: &[Profile], book: &StackTable) -> StackGroups {
     let mut groups: HashMap<&Stack, (StackId, BTreeMap<&str, u64>)> = HashMap::new();
     for row in profiles.iter().flat_map(|profile| &profile.counts) {
         let (_, names) = groups
@@ -173,19 +173,19 @@ enum Moved {
 type Threads = BTreeMap<u32, (GroupThread, Moved)>;
 
 struct Gathering<'a> {
-    book: &'a StackBook,
+    book: &'a StackTable,
     groups: HashMap<&'a Stack, (StackId, Threads)>,
 }
 
 impl<'a> Gathering<'a> {
-    fn new(book: &'a StackBook) -> Self {
+    fn new(book: &'a StackTable) -> Self {
         Self {
             book,
             groups: HashMap::new(),
         }
     }
 
-    fn add(&mut self, thread: &ThreadAt, snapshots: u32, moved: Moved) {
+    fn add(&mut self, thread: &SnapshotThread, snapshots: u32, moved: Moved) {
         let (_, threads) = self
             .groups
             .entry(self.book.stack(thread.stack))
@@ -246,7 +246,7 @@ impl<'a> Gathering<'a> {
 }
 
 /// The largest first; equal ones by the names of their frames.
-fn sort(groups: &mut [StackGroup], book: &StackBook) {
+fn sort(groups: &mut [StackGroup], book: &StackTable) {
     let names = |id| book.frames_of(id).map(|frame| frame.name.as_str());
     groups.sort_by(|a, b| {
         b.count
@@ -267,14 +267,14 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use model::{Method, SnapshotNote, StackEnd, ThreadRun};
+    use model::{SnapshotMeta, SnapshotMethod, StackEnd, ThreadRun};
 
     use super::*;
     use crate::evidence::testing::{snapshot, thread, user};
 
     #[test]
     fn equal_stacks_are_one_group_and_the_largest_is_first() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let wait = book.intern([user("wait"), user("main")], StackEnd::Complete);
         let cut = book.intern([user("wait"), user("main")], StackEnd::TooDeep);
         let work = book.intern([user("work"), user("main")], StackEnd::Complete);
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_moved_once_is_not_unmoved_afterwards() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let wait = book.intern([user("wait")], StackEnd::Complete);
         let at = |switches| {
             let mut thread = thread(1, wait);
@@ -323,9 +323,9 @@ mod tests {
         let mut evidence = StackEvidence::default();
         let wait = evidence.book.intern([user("wait")], StackEnd::Complete);
         evidence.snapshots = (0..10)
-            .map(|second| SnapshotNote {
+            .map(|second| SnapshotMeta {
                 at: second * 1000,
-                method: Method::Bpf,
+                method: SnapshotMethod::Bpf,
                 wall_us: 1,
                 stopped_us: 0,
                 threads: 1,
@@ -367,13 +367,13 @@ mod tests {
 
     #[test]
     fn nothing_is_no_group() {
-        let groups = group_snapshots(&[], &StackBook::default());
+        let groups = group_snapshots(&[], &StackTable::default());
         assert!(groups.groups.is_empty());
         assert_eq!(groups.average(0), 0.0);
         assert_eq!(groups.complete_share(), 1.0);
         let foreign = group_snapshots(
             &[snapshot(vec![thread(1, StackId(9))])],
-            &StackBook::default(),
+            &StackTable::default(),
         );
         assert_eq!((foreign.threads, foreign.complete), (1, 0));
     }

@@ -2,8 +2,8 @@
 //! meaning.
 
 use model::{
-    Absent, ChainLink, Depth, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable,
-    NamedBy, StackBook,
+    Absent, ChainLink, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy,
+    StackTable, WaitCounting,
 };
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct LocksInput<'a> {
     /// The table.
     pub table: &'a LockTable,
     /// Its stacks.
-    pub book: &'a StackBook,
+    pub book: &'a StackTable,
 }
 
 /// The document of `freezeframe locks --json`.
@@ -34,7 +34,7 @@ pub struct LocksDocument<'a> {
     /// times are estimates) or `exact` (with `events`, `stack_every`, `cost_us`,
     /// `switched_off_after_ms`).
     #[serde(flatten)]
-    pub depth: &'a Depth,
+    pub depth: &'a WaitCounting,
     /// Locks, most time first.
     pub locks: Vec<LockOut<'a>>,
     /// Waits for work or an answer, as rows of locks; no contention.
@@ -164,7 +164,7 @@ pub fn locks_json(input: &LocksInput<'_>) -> String {
     to_text(&locks_document(input))
 }
 
-fn lock_out<'a>(row: &'a LockRow, book: &'a StackBook) -> LockOut<'a> {
+fn lock_out<'a>(row: &'a LockRow, book: &'a StackTable) -> LockOut<'a> {
     LockOut {
         name: &row.name,
         named_by: row.named_by,
@@ -188,7 +188,7 @@ fn lock_out<'a>(row: &'a LockRow, book: &'a StackBook) -> LockOut<'a> {
     }
 }
 
-fn caller_out<'a>(caller: &'a LockCaller, book: &'a StackBook) -> CallerOut<'a> {
+fn caller_out<'a>(caller: &'a LockCaller, book: &'a StackTable) -> CallerOut<'a> {
     CallerOut {
         path: &caller.path,
         waits: caller.waits,
@@ -198,7 +198,7 @@ fn caller_out<'a>(caller: &'a LockCaller, book: &'a StackBook) -> CallerOut<'a> 
     }
 }
 
-fn holder_out<'a>(holder: &'a Holder, book: &'a StackBook) -> HolderOut<'a> {
+fn holder_out<'a>(holder: &'a Holder, book: &'a StackTable) -> HolderOut<'a> {
     HolderOut {
         tid: holder.tid,
         name: &holder.name,
@@ -209,7 +209,7 @@ fn holder_out<'a>(holder: &'a Holder, book: &'a StackBook) -> HolderOut<'a> {
     }
 }
 
-fn link_out<'a>(link: &'a ChainLink, book: &'a StackBook) -> LinkOut<'a> {
+fn link_out<'a>(link: &'a ChainLink, book: &'a StackTable) -> LinkOut<'a> {
     LinkOut {
         lock: &link.lock,
         waiters: link.waiters,

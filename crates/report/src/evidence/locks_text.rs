@@ -27,7 +27,7 @@ pub fn locks_text(input: &LocksInput<'_>, options: &LocksTextOptions) -> String 
         "pid {}: {} waited for in {}",
         input.pid,
         counted(table.locks.len() as u64, "lock"),
-        Quantity::Seconds.say(seconds)
+        Quantity::Seconds.to_text(seconds)
     );
     page.paragraph(0, &headline, Style::Bold);
     page.paragraph(0, &locks::depth(table), Style::Plain);

@@ -5,7 +5,6 @@
 //! No I/O: values in, text or bytes out. Names of threads and functions are outside text; every
 //! writer here makes them harmless for a terminal.
 
-pub mod asked;
 pub mod captured;
 pub mod chain;
 pub mod flame;
@@ -25,12 +24,13 @@ pub mod profile_text;
 pub mod pt_pmp;
 pub mod pt_pmp_printed;
 pub mod queries_diff;
+pub(crate) mod queries_format;
 pub mod queries_json;
 pub mod queries_text;
-pub(crate) mod queries_words;
 pub mod speedscope;
 pub mod stacks_json;
 pub mod stacks_text;
 pub mod summary;
 #[cfg(test)]
 mod testing;
+pub mod workload;

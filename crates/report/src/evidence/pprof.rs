@@ -7,7 +7,7 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
-use model::{Frame, FrameId, Profile, StackBook};
+use model::{FrameId, Profile, StackFrame, StackTable};
 
 use crate::escape;
 
@@ -29,7 +29,7 @@ pub struct PprofOptions {
 
 /// The profile as pprof reads it. Sample types are `samples` (count) and `cpu` (nanoseconds); each
 /// sample has the label `thread`. Addresses are not kept: each function is one location.
-pub fn pprof(profile: &Profile, book: &StackBook, options: &PprofOptions) -> Vec<u8> {
+pub fn pprof(profile: &Profile, book: &StackTable, options: &PprofOptions) -> Vec<u8> {
     let message = message(profile, book, options);
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     // Writing into memory does not fail.
@@ -52,7 +52,7 @@ mod field {
     pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
-fn message(profile: &Profile, book: &StackBook, options: &PprofOptions) -> Vec<u8> {
+fn message(profile: &Profile, book: &StackTable, options: &PprofOptions) -> Vec<u8> {
     let mut strings = Strings::new();
     let mut places = Places::default();
     let mut out = Vec::new();
@@ -161,13 +161,13 @@ impl Strings {
 /// at 1.
 #[derive(Default)]
 struct Places<'a> {
-    functions: Vec<(&'a Frame, u64)>,
+    functions: Vec<(&'a StackFrame, u64)>,
     numbers: HashMap<FrameId, u64>,
     images: Vec<&'a str>,
 }
 
 impl<'a> Places<'a> {
-    fn location(&mut self, id: FrameId, frame: &'a Frame) -> u64 {
+    fn location(&mut self, id: FrameId, frame: &'a StackFrame) -> u64 {
         if let Some(number) = self.numbers.get(&id) {
             return *number;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Nameless, Profile, StackBook};
+use model::{Profile, StackTable, UnnamedReason};
 use serde::Serialize;
 
 use super::profile_table::{Images, ProfileTable, Symbol, SymbolRow, table};
@@ -68,7 +68,7 @@ pub struct DiffRow {
     pub symbol: Symbol,
     /// Why it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub nameless: Option<Nameless>,
+    pub nameless: Option<UnnamedReason>,
     /// In the first profile, the baseline.
     pub a: DiffShare,
     /// In the second.
@@ -171,8 +171,8 @@ pub struct ProfileDiff {
 /// Where one of them does not tell the images of functions (a folded file), both are compared by
 /// name alone, and the rows have no image.
 pub fn profile_diff(
-    (a, a_book): (&Profile, &StackBook),
-    (b, b_book): (&Profile, &StackBook),
+    (a, a_book): (&Profile, &StackTable),
+    (b, b_book): (&Profile, &StackTable),
     server_only: bool,
     rank_by: RankBy,
 ) -> ProfileDiff {
@@ -241,10 +241,10 @@ mod tests {
 
     #[test]
     fn a_longer_window_does_not_count_more() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let good = book.intern([user("good")], StackEnd::Complete);
         let bad = book.intern([kernel("bad")], StackEnd::Complete);
-        let mut other = StackBook::default();
+        let mut other = StackTable::default();
         let bad_there = other.intern([kernel("bad")], StackEnd::Complete);
         let good_there = other.intern([user("good")], StackEnd::Complete);
         let a = profile(
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn ranked_by_the_function_or_by_what_it_called() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let left = book.intern([user("x"), user("left"), user("main")], StackEnd::Complete);
         let right = book.intern([user("y"), user("right"), user("main")], StackEnd::Complete);
         let wide = book.intern([user("z"), user("right"), user("main")], StackEnd::Complete);
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn an_idle_machine_beside_a_busy_one() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let poll = book.intern([user("poll")], StackEnd::Complete);
         let bad = book.intern([kernel("bad")], StackEnd::Complete);
         let idle = profile(100, vec![count(poll, "t", true, 20)]);
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_folded_file_compares_with_a_profile_by_name() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern([kernel("copy"), user("eval")], StackEnd::Complete);
         let with_images = profile(1, vec![count(stack, "t", true, 10)]);
         let (folded_book, counts) =

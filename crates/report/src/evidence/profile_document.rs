@@ -1,6 +1,6 @@
 //! A profile as a file: `freezeframe profile -o NAME.profile.json`, read back for comparisons.
 
-use model::{Profile, Side, Stack, StackBook};
+use model::{FrameSide, Profile, Stack, StackTable};
 use serde::{Deserialize, Serialize};
 
 use super::folded::{FoldedError, SAMPLES_MAX, parse_folded};
@@ -31,7 +31,7 @@ pub struct ProfileDocument {
     /// The samples.
     pub profile: Profile,
     /// Their stacks.
-    pub book: StackBook,
+    pub book: StackTable,
 }
 
 /// A file that is no profile.
@@ -76,7 +76,7 @@ pub enum ProfileError {
 
 impl ProfileDocument {
     /// A document of a profile, with nothing known about where it is from.
-    pub fn new(profile: Profile, book: StackBook) -> Self {
+    pub fn new(profile: Profile, book: StackTable) -> Self {
         Self {
             format: PROFILE_FORMAT.to_owned(),
             tool_version: String::new(),
@@ -139,7 +139,7 @@ impl ProfileDocument {
     /// A book that was read finds no stack by its content: it is built anew, and rows are told the
     /// new numbers where the file held a stack twice.
     fn rebuild_book(&mut self) {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let frames: Vec<_> = self
             .book
             .frames()
@@ -172,7 +172,7 @@ impl ProfileDocument {
     pub fn images(&self) -> Vec<&str> {
         let user = self.book.frames().iter();
         let mut images: Vec<&str> = user
-            .filter(|frame| frame.side == Side::User && !frame.image.is_empty())
+            .filter(|frame| frame.side == FrameSide::User && !frame.image.is_empty())
             .map(|frame| frame.image.as_str())
             .collect();
         images.sort_unstable();
@@ -181,7 +181,7 @@ impl ProfileDocument {
     }
 }
 
-fn check_book(book: &StackBook) -> Result<(), ProfileError> {
+fn check_book(book: &StackTable) -> Result<(), ProfileError> {
     for (index, stack) in book.stacks().iter().enumerate() {
         for frame in &stack.frames {
             if book.frame(*frame).is_none() {
@@ -234,7 +234,7 @@ mod tests {
     use crate::evidence::testing::{NASTY, kernel, user};
 
     fn document() -> ProfileDocument {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let unused = book.intern([user("unused")], StackEnd::Complete);
         let stack = book.intern([kernel("k"), user(NASTY), user("main")], StackEnd::TooDeep);
         assert_ne!(unused, stack);

@@ -1,7 +1,7 @@
 //! Profiles and comparisons as JSON. Fields are added over time; none is renamed, removed or given
 //! another meaning. What is not known is `null`.
 
-use model::{Profile, StackBook};
+use model::{Profile, StackTable};
 use serde::Serialize;
 
 use super::{
@@ -39,7 +39,7 @@ pub struct ProfileHead {
 
 impl ProfileHead {
     /// The head of a table.
-    pub fn of(table: &ProfileTable) -> Self {
+    pub fn from_table(table: &ProfileTable) -> Self {
         Self {
             samples: table.samples,
             kernel: table.kernel,
@@ -77,13 +77,13 @@ struct SymbolOut<'a> {
 /// both; 0 for all.
 pub fn profile_json(
     profile: &Profile,
-    book: &StackBook,
+    book: &StackTable,
     server_only: bool,
     limit: usize,
 ) -> String {
     let table = profile_table(profile, book, server_only);
     to_text(&TableDocument {
-        head: ProfileHead::of(&table),
+        head: ProfileHead::from_table(&table),
         hz: profile.hz,
         symbols: first(&table.symbols, limit)
             .iter()
@@ -118,7 +118,10 @@ struct DiffOut<'a> {
 
 /// The comparison: `freezeframe profile --diff A B --json`. `limit` cuts the rows; 0 for all.
 pub fn diff_json(diff: &ProfileDiff, limit: usize) -> String {
-    let (a, b) = (ProfileHead::of(&diff.a), ProfileHead::of(&diff.b));
+    let (a, b) = (
+        ProfileHead::from_table(&diff.a),
+        ProfileHead::from_table(&diff.b),
+    );
     to_text(&DiffDocument {
         ranked_by: diff.rank_by,
         a,

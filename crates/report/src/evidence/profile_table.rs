@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{Frame, Nameless, Profile, Side, StackBook};
+use model::{FrameSide, Profile, StackFrame, StackTable, UnnamedReason};
 use serde::Serialize;
 
 use super::groups::share;
@@ -15,11 +15,11 @@ pub struct Symbol {
     /// File name of its image; empty when unknown.
     pub image: String,
     /// Kernel or user.
-    pub side: Side,
+    pub side: FrameSide,
 }
 
 impl Symbol {
-    fn of(frame: &Frame, images: Images) -> Self {
+    fn of(frame: &StackFrame, images: Images) -> Self {
         Self {
             name: frame.name.clone(),
             image: match images {
@@ -42,12 +42,12 @@ pub(crate) enum Images {
 
 impl Images {
     /// Folded files do not tell images: a book without any is compared by name alone.
-    pub(crate) fn in_both(a: &StackBook, b: &StackBook) -> Self {
-        let told = |book: &StackBook| {
+    pub(crate) fn in_both(a: &StackTable, b: &StackTable) -> Self {
+        let told = |book: &StackTable| {
             let mut user = book
                 .frames()
                 .iter()
-                .filter(|frame| frame.side == Side::User);
+                .filter(|frame| frame.side == FrameSide::User);
             let mut known = user.clone().filter(|frame| !frame.image.is_empty());
             known.next().is_some() || user.next().is_none()
         };
@@ -66,7 +66,7 @@ pub struct SymbolRow {
     pub symbol: Symbol,
     /// Why it has no name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub nameless: Option<Nameless>,
+    pub nameless: Option<UnnamedReason>,
     /// Samples in the function itself.
     pub self_samples: u64,
     /// Samples in it and in what it called; a stack that holds it twice counts once.
@@ -134,14 +134,14 @@ impl ProfileTable {
 }
 
 /// Counts a profile's samples; `server_only` leaves out what is not the server's.
-pub fn profile_table(profile: &Profile, book: &StackBook, server_only: bool) -> ProfileTable {
+pub fn profile_table(profile: &Profile, book: &StackTable, server_only: bool) -> ProfileTable {
     table(profile, book, server_only, Images::Kept)
 }
 
 /// As [`profile_table`], with or without images.
 pub(crate) fn table(
     profile: &Profile,
-    book: &StackBook,
+    book: &StackTable,
     server_only: bool,
     images: Images,
 ) -> ProfileTable {
@@ -172,11 +172,11 @@ pub(crate) fn table(
             });
         add(&mut thread.samples, row.count);
         match book.frames_of(row.stack).next().map(|frame| frame.side) {
-            Some(Side::Kernel) => {
+            Some(FrameSide::Kernel) => {
                 add(&mut table.kernel, row.count);
                 add(&mut thread.kernel, row.count);
             }
-            Some(Side::User) => add(&mut table.user, row.count),
+            Some(FrameSide::User) => add(&mut table.user, row.count),
             None => {}
         }
         let mut on_this_stack = HashSet::new();
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_function_counts_once_a_stack() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let recursive = book.intern(
             [kernel("copy"), user("eval"), user("eval"), user("main")],
             StackEnd::Complete,
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn nothing_and_absurd_counts_are_numbers() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern([user("f")], StackEnd::Complete);
         let empty = Profile {
             from: 5,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Nameless, Profile, StackBook};
+use model::{Profile, StackTable, UnnamedReason};
 
 use super::{
     profile_diff::{BUSY_APART, DiffRow, DiffShare, ProfileDiff, RankBy},
@@ -45,7 +45,7 @@ pub struct ProfileTextOptions {
 
 /// The profile as text: how it was taken, the functions with their own samples and their total,
 /// the threads by name.
-pub fn profile_text(profile: &Profile, book: &StackBook, options: &ProfileTextOptions) -> String {
+pub fn profile_text(profile: &Profile, book: &StackTable, options: &ProfileTextOptions) -> String {
     let table = profile_table(profile, book, options.server_only);
     let mut page = options.text.page();
     page.paragraph(0, &headline(&table, profile.hz), Style::Bold);
@@ -73,8 +73,8 @@ fn headline(table: &ProfileTable, hz: u32) -> String {
     if let (Some(seconds), Some(rate)) = (table.seconds, table.rate()) {
         out += &format!(
             " in {} ({}{})",
-            Quantity::Seconds.say(seconds),
-            Quantity::PerSecond.say(rate),
+            Quantity::Seconds.to_text(seconds),
+            Quantity::PerSecond.to_text(rate),
             if hz > 0 {
                 format!(" at {hz} Hz")
             } else {
@@ -83,7 +83,7 @@ fn headline(table: &ProfileTable, hz: u32) -> String {
         );
     }
     if let Some(cores) = table.cores {
-        let cores = Quantity::Count.say(cores);
+        let cores = Quantity::Count.to_text(cores);
         out += &match table.processors {
             Some(all) => format!(", {cores} of {all} processors busy"),
             None => format!(", {cores} processors' time"),
@@ -94,7 +94,7 @@ fn headline(table: &ProfileTable, hz: u32) -> String {
 
 /// `48% kernel, 52% user; 91% the server's; …`
 fn sides(table: &ProfileTable, server_only: bool) -> String {
-    let share = |part| Quantity::Share.say(table.share(part));
+    let share = |part| Quantity::Share.to_text(table.share(part));
     let mut out = format!("{} kernel, {} user", share(table.kernel), share(table.user));
     if server_only {
         out += "; only the server's samples";
@@ -104,12 +104,12 @@ fn sides(table: &ProfileTable, server_only: bool) -> String {
     if let Some(idle) = table.idle() {
         out += &format!(
             "; the processors idle for {} of the time",
-            Quantity::Share.say(idle)
+            Quantity::Share.to_text(idle)
         );
     }
     out += &format!(
         "; {} of the stacks complete",
-        Quantity::Share.say(1.0 - table.share(table.cut))
+        Quantity::Share.to_text(1.0 - table.share(table.cut))
     );
     match table.lost {
         0 => {}
@@ -205,7 +205,7 @@ fn threads(page: &mut Page, table: &ProfileTable, limit: usize) {
 
 /// How much of the time went to functions without a name, and why they have none.
 fn unnamed(page: &mut Page, table: &ProfileTable) {
-    let mut sums: BTreeMap<(Nameless, &str), u64> = BTreeMap::new();
+    let mut sums: BTreeMap<(UnnamedReason, &str), u64> = BTreeMap::new();
     for row in &table.symbols {
         if let Some(reason) = row.nameless {
             let sum = sums.entry((reason, &row.symbol.image)).or_default();
@@ -219,8 +219,8 @@ fn unnamed(page: &mut Page, table: &ProfileTable) {
     page.heading("WITHOUT A NAME");
     for ((reason, image), samples) in sums {
         let image = if image.is_empty() { "no image" } else { image };
-        let share = Quantity::Share.say(table.share(samples));
-        let line = format!("{share} of the samples, in {image}: {}", reason.words());
+        let share = Quantity::Share.to_text(table.share(samples));
+        let line = format!("{share} of the samples, in {image}: {}", reason.to_text());
         page.item(2, "- ", &line, Style::Plain);
     }
 }
@@ -270,11 +270,11 @@ fn head_rows(page: &mut Page, diff: &ProfileDiff) {
     }
     let (a, b) = (&diff.a, &diff.b);
     if let (Some(x), Some(y)) = (a.rate(), b.rate()) {
-        let say = |rate| Quantity::PerSecond.say(rate);
+        let say = |rate| Quantity::PerSecond.to_text(rate);
         line(page, "samples", say(x), say(y), times(x, y));
     }
     if let (Some(x), Some(y)) = (a.cores, b.cores) {
-        let say = |cores| Quantity::Cores.say(cores);
+        let say = |cores| Quantity::Cores.to_text(cores);
         line(page, "processors' time", say(x), say(y), times(x, y));
     }
     if let (Some(x), Some(y)) = (a.idle(), b.idle()) {
@@ -313,7 +313,7 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
             few if few < SAMPLES_FEW => out.push(format!(
                 "{name} has only {few} {}: its shares are rough, one sample is {}.",
                 if few == 1 { "sample" } else { "samples" },
-                Quantity::Share.say(1.0 / few as f64)
+                Quantity::Share.to_text(1.0 / few as f64)
             )),
             _ => {}
         }
@@ -334,7 +334,7 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
             };
             out.push(format!(
                 "{busy} was {} times as busy as {calm}, {meaning}.",
-                Quantity::Count.say(ratio)
+                Quantity::Count.to_text(ratio)
             ));
         }
     }
@@ -461,7 +461,7 @@ fn times(a: f64, b: f64) -> String {
     if a <= 0.0 {
         return String::new();
     }
-    format!("×{}", Quantity::Count.say(b / a))
+    format!("×{}", Quantity::Count.to_text(b / a))
 }
 
 fn shown(count: usize, limit: usize) -> usize {

@@ -14,7 +14,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use model::{Frame, Side, StackBook};
+use model::{FrameSide, StackFrame, StackTable};
 
 use super::groups::StackGroups;
 use crate::escape;
@@ -34,7 +34,7 @@ const KEEP_VERSION: [&str; 2] = ["libssl.so.1.", "libcrypto.so.1."];
 /// gdb prints a library's name beside its functions, and pt-pmp takes it over
 /// (`poll(libc.so.6)`), unless gdb has the library's line numbers: `with_lines` are the images of
 /// which debug information is installed.
-pub fn pt_pmp(groups: &StackGroups, book: &StackBook, with_lines: &HashSet<String>) -> String {
+pub fn pt_pmp(groups: &StackGroups, book: &StackTable, with_lines: &HashSet<String>) -> String {
     let mut counts: HashMap<String, u64> = HashMap::new();
     for group in &groups.groups {
         *counts
@@ -52,10 +52,12 @@ pub fn pt_pmp(groups: &StackGroups, book: &StackBook, with_lines: &HashSet<Strin
         .collect()
 }
 
-fn line<'a>(frames: impl Iterator<Item = &'a Frame>, with_lines: &HashSet<String>) -> String {
+fn line<'a>(frames: impl Iterator<Item = &'a StackFrame>, with_lines: &HashSet<String>) -> String {
     let mut out = String::new();
     let mut file = String::new();
-    let mut frames = frames.filter(|frame| frame.side == Side::User).peekable();
+    let mut frames = frames
+        .filter(|frame| frame.side == FrameSide::User)
+        .peekable();
     if frames.peek().is_none() {
         return "??".to_owned();
     }
@@ -105,7 +107,7 @@ fn as_pt_pmp(place: &str, file: &mut String) -> String {
 
 /// What gdb prints behind " in ": name, empty parameters, and where it is from: the file of the
 /// source for what has line numbers, the library for others of a library, nothing for the program.
-fn gdb_place(frame: &Frame, with_lines: &HashSet<String>) -> String {
+fn gdb_place(frame: &StackFrame, with_lines: &HashSet<String>) -> String {
     let name = match frame.nameless {
         Some(_) => Cow::Borrowed("??"),
         None => Cow::Owned(escape::terminal(&frame.name)),

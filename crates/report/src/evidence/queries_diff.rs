@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
-use super::queries_words::{counted, range, rate, seconds};
+use super::queries_format::{counted, range, rate, seconds};
 use super::stacks_json::to_text;
 use crate::TextOptions;
 use crate::units::{Quantity, digits};
@@ -214,7 +214,7 @@ pub(crate) fn time_of(digest: &QueryDigest) -> Option<f64> {
 }
 
 /// A change in words.
-pub(crate) struct Said {
+pub(crate) struct ChangeText {
     /// `0/s → 76,000/s`.
     pub(crate) rates: String,
     /// Time a second: `0.1 → 12`.
@@ -223,7 +223,7 @@ pub(crate) struct Said {
     pub(crate) means: String,
 }
 
-pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
+pub(crate) fn change_text(diff: &QueriesDiff, change: &QueryChange) -> ChangeText {
     let one_rate = |share: &QueryShare| match has_lengths(diff) {
         true => rate(share.rate),
         false => format!("{:.1}%", 100.0 * share.rate),
@@ -239,9 +239,12 @@ pub(crate) fn said(diff: &QueriesDiff, change: &QueryChange) -> Said {
         0 => "0".to_owned(),
         _ => known(share.load, share, &digits),
     };
-    let mean =
-        |share: &QueryShare| known(share.mean, share, &|number| Quantity::Seconds.say(number));
-    Said {
+    let mean = |share: &QueryShare| {
+        known(share.mean, share, &|number| {
+            Quantity::Seconds.to_text(number)
+        })
+    };
+    ChangeText {
         rates: format!("{} → {}", one_rate(before), one_rate(during)),
         loads: format!("{} → {}", load(before), load(during)),
         means: format!("{} → {}", mean(before), mean(during)),
@@ -254,12 +257,12 @@ pub(crate) fn side_words(side: &QueriesSide) -> String {
     if let Some(seconds) = side.seconds.filter(|_| side.count > 0) {
         words.push(format!(
             "{} ({})",
-            Quantity::Seconds.say(seconds),
+            Quantity::Seconds.to_text(seconds),
             rate(side.count as f64 / seconds)
         ));
     }
     if let Some(time) = side.time {
-        words.push(format!("{} of time", Quantity::Seconds.say(time)));
+        words.push(format!("{} of time", Quantity::Seconds.to_text(time)));
     }
     words.extend(range(side.from_us, side.to_us));
     words.join(", ")

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use model::{QueryClass, QueryDigest};
 use serde::Serialize;
 
-use super::{queries_words::seconds, stacks_json::to_text};
-use crate::{escape, when};
+use super::{queries_format::seconds, stacks_json::to_text};
+use crate::{escape, time_format};
 
 /// The document of `freezeframe queries --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +35,7 @@ pub fn queries_document<'a>(
     digest: &'a QueryDigest,
     overall: Option<&'a QueryClass>,
 ) -> QueriesDocument<'a> {
-    let moment = |us: Option<i64>| us.map(|us| when::rfc3339(us / 1000));
+    let moment = |us: Option<i64>| us.map(|us| time_format::rfc3339(us / 1000));
     let seconds = seconds(digest);
     QueriesDocument {
         format: "freezeframe-queries/1",

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{FrameId, Profile, StackBook, StackId};
+use model::{FrameId, Profile, StackId, StackTable};
 use serde::Serialize;
 
 use super::folded::SAMPLES_MAX;
@@ -64,7 +64,7 @@ struct Sampled {
 /// The profile as speedscope reads it: all samples first, then those of the threads of each name. Weights are
 /// nanoseconds of processor time, or samples where it is not known how often they were taken. What was sampled when is
 /// not kept: "time order" shows an order that means nothing, "left heavy" and "sandwich" are true.
-pub fn speedscope(profile: &Profile, book: &StackBook, name: &str) -> String {
+pub fn speedscope(profile: &Profile, book: &StackTable, name: &str) -> String {
     let mut frames = Frames::default();
     let mut all: BTreeMap<StackId, u64> = BTreeMap::new();
     let mut by_thread: BTreeMap<&str, BTreeMap<StackId, u64>> = BTreeMap::new();
@@ -136,7 +136,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn number(&mut self, id: FrameId, book: &StackBook) -> usize {
+    fn number(&mut self, id: FrameId, book: &StackTable) -> usize {
         let named = &mut self.named;
         *self.numbers.entry(id).or_insert_with(|| {
             let (name, file) = match book.frame(id) {
@@ -155,7 +155,7 @@ impl Frames {
         &mut self,
         name: &str,
         stacks: &BTreeMap<StackId, u64>,
-        book: &StackBook,
+        book: &StackTable,
         weight: Weight,
     ) -> Sampled {
         let mut samples = Vec::new();

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use model::{
-    FutexWait, Nameless, Side, StackBook, StackId, Syscall, ThreadSession, ThreadSnapshot,
+    FrameSide, FutexWait, StackId, StackTable, Syscall, ThreadSession, ThreadSnapshot,
+    UnnamedReason,
 };
 use serde::Serialize;
 
@@ -23,16 +24,16 @@ pub struct StacksInput<'a> {
     /// The snapshots, oldest first.
     pub snapshots: &'a [ThreadSnapshot],
     /// Their stacks.
-    pub book: &'a StackBook,
+    pub book: &'a StackTable,
     /// The connections that threads work for, by thread id.
     pub sessions: &'a HashMap<u32, ThreadSession>,
     /// What unwinding and naming took, where somebody measured it.
-    pub took: Option<Took<'a>>,
+    pub took: Option<CaptureCost<'a>>,
 }
 
 /// What came after the capture.
 #[derive(Debug, Clone, Copy)]
-pub struct Took<'a> {
+pub struct CaptureCost<'a> {
     /// Time to unwind each snapshot, in their order.
     pub unwinding: &'a [Duration],
     /// Time to name the stacks of all.
@@ -97,7 +98,8 @@ pub struct SnapshotOut {
 
 impl SnapshotOut {
     fn of(snapshot: &ThreadSnapshot, unwinding: Option<Duration>, input: &StacksInput<'_>) -> Self {
-        let complete = |thread: &&model::ThreadAt| input.book.stack(thread.stack).end.is_complete();
+        let complete =
+            |thread: &&model::SnapshotThread| input.book.stack(thread.stack).end.is_complete();
         let first = input.snapshots.first().map_or(0, |first| first.at);
         Self {
             at_ms: snapshot.at.saturating_sub(first),
@@ -138,11 +140,11 @@ pub struct FrameOut<'a> {
     /// File name of its image; empty when unknown.
     pub image: &'a str,
     /// `kernel` or `user`.
-    pub side: Side,
+    pub side: FrameSide,
     /// Why it has no name: `no-symbol`, `image-unreadable`, `not-mapped`, `kernel-hidden`; only
     /// there when it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub nameless: Option<Nameless>,
+    pub nameless: Option<UnnamedReason>,
 }
 
 /// A thread.
@@ -244,7 +246,7 @@ pub(crate) fn to_text(document: &impl Serialize) -> String {
 }
 
 /// The frames of a stack, innermost first.
-pub(crate) fn frames_out(book: &StackBook, stack: StackId) -> Vec<FrameOut<'_>> {
+pub(crate) fn frames_out(book: &StackTable, stack: StackId) -> Vec<FrameOut<'_>> {
     book.frames_of(stack)
         .map(|frame| FrameOut {
             name: &frame.name,
@@ -273,7 +275,7 @@ fn group_out<'a>(
         average: several.then(|| groups.average(group.count)),
         frames: frames_out(input.book, group.stack),
         end: cut,
-        end_reason: cut.map(model::StackEnd::words),
+        end_reason: cut.map(model::StackEnd::to_text),
         threads: group
             .threads
             .iter()
@@ -336,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_whole_document() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let wait = book.intern(
             [
                 kernel("futex_wait"),
@@ -419,7 +421,7 @@ mod tests {
 
     #[test]
     fn several_snapshots_have_sums_and_averages() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let wait = book.intern([user("wait")], StackEnd::Complete);
         let mut first = snapshot(vec![thread(1, wait), thread(2, wait)]);
         first.left_out = 3;
@@ -432,7 +434,7 @@ mod tests {
             snapshots: &snapshots,
             book: &book,
             sessions: &HashMap::new(),
-            took: Some(Took {
+            took: Some(CaptureCost {
                 unwinding: &[Duration::from_micros(9500), Duration::from_micros(1250)],
                 naming: Duration::from_micros(48_001),
             }),
@@ -462,7 +464,7 @@ mod tests {
 
     #[test]
     fn hostile_names_and_nothing() {
-        let mut book = StackBook::default();
+        let mut book = StackTable::default();
         let stack = book.intern([user(NASTY)], StackEnd::Complete);
         let mut nasty = thread(1, stack);
         nasty.name = NASTY.to_owned();

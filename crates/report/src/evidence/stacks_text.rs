@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{RunState, StackBook, ThreadSession};
+use model::{RunState, StackTable, ThreadSession};
 
 use super::{
     frames_text::{write_nameless, write_stack},
@@ -58,7 +58,7 @@ pub fn stacks_text(input: &StacksInput<'_>, options: &StacksTextOptions) -> Stri
 fn write_groups(
     page: &mut Page,
     groups: &StackGroups,
-    book: &StackBook,
+    book: &StackTable,
     sessions: &HashMap<u32, ThreadSession>,
     options: &StacksTextOptions,
 ) {
@@ -117,7 +117,7 @@ fn headline(input: &StacksInput<'_>, groups: &StackGroups) -> String {
         snapshots => format!(
             "pid {}: {} threads on average of {snapshots} snapshots, {in_groups}",
             input.pid,
-            Quantity::Count.say(groups.average(groups.threads)),
+            Quantity::Count.to_text(groups.average(groups.threads)),
         ),
     }
 }
@@ -126,14 +126,14 @@ fn provenance(input: &StacksInput<'_>, groups: &StackGroups) -> String {
     let Some(first) = input.snapshots.first() else {
         return String::new();
     };
-    let mut methods = vec![first.method.words()];
+    let mut methods = vec![first.method.to_text()];
     for snapshot in input.snapshots {
-        if !methods.contains(&snapshot.method.words()) {
-            methods.push(snapshot.method.words());
+        if !methods.contains(&snapshot.method.to_text()) {
+            methods.push(snapshot.method.to_text());
         }
     }
     let several = input.snapshots.len() > 1;
-    let seconds = |us: u64| Quantity::Seconds.say(us as f64 * 1e-6);
+    let seconds = |us: u64| Quantity::Seconds.to_text(us as f64 * 1e-6);
     let wall = || input.snapshots.iter().map(|snapshot| snapshot.wall_us);
     let mean = wall().fold(0, u64::saturating_add) / input.snapshots.len() as u64;
     let longest = wall().max().unwrap_or(0);
@@ -170,7 +170,7 @@ fn provenance(input: &StacksInput<'_>, groups: &StackGroups) -> String {
     format!(
         "Taken by {}; {capture}; {stopped}; {} of the stacks complete ({} of {}).{left_out}",
         methods.join(" and "),
-        Quantity::Share.say(groups.complete_share()),
+        Quantity::Share.to_text(groups.complete_share()),
         grouped(groups.complete as i64),
         grouped(groups.threads as i64),
     )
@@ -180,7 +180,7 @@ fn group_headline(groups: &StackGroups, group: &StackGroup) -> String {
     format!(
         "{}, {}",
         average_words(groups, group.count),
-        Quantity::Share.say(groups.share(group))
+        Quantity::Share.to_text(groups.share(group))
     )
 }
 
@@ -190,7 +190,7 @@ fn average_words(groups: &StackGroups, count: u64) -> String {
         0 | 1 => counted(count, "thread"),
         snapshots => format!(
             "{} threads on average ({} in {snapshots} snapshots)",
-            Quantity::Count.say(groups.average(count)),
+            Quantity::Count.to_text(groups.average(count)),
             grouped(count as i64)
         ),
     }
@@ -225,7 +225,7 @@ fn places(threads: &[GroupThread]) -> Vec<String> {
         .into_iter()
         .map(|((state, name, operation), addresses)| {
             let count = addresses.values().sum();
-            let mut says = state.words().to_owned();
+            let mut says = state.to_text().to_owned();
             if !name.is_empty() {
                 says = format!("{says} in {name}");
             }
@@ -356,7 +356,7 @@ fn session_lines(threads: &[GroupThread], sessions: &HashMap<u32, ThreadSession>
         let parts = [
             session.command.as_str(),
             &session.statement_class,
-            &Quantity::Seconds.say(session.seconds),
+            &Quantity::Seconds.to_text(session.seconds),
             &session.state,
         ];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -386,7 +386,7 @@ fn classes(found: &[&ThreadSession]) -> String {
             format!(
                 "{} {class} {up_to}{}",
                 grouped(count as i64),
-                Quantity::Seconds.say(longest)
+                Quantity::Seconds.to_text(longest)
             )
         })
         .collect();

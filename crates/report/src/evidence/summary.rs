@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{Incident, Millis, Profile, Side, StackBook, StackId, Window};
+use model::{FrameSide, Incident, Millis, Profile, StackId, StackTable, Window};
 use serde::Serialize;
 
 use super::chain::chain_sentence;
@@ -199,15 +199,15 @@ fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGr
 
 fn frames(incident: &Incident, stack: StackId) -> Vec<String> {
     let book = &incident.stacks.book;
-    let of = |side: Side| {
+    let of = |side: FrameSide| {
         let frames = book
             .frames_of(stack)
             .filter(move |frame| frame.side == side);
         frames.take(FRAMES_MAX).map(|frame| frame.name.clone())
     };
-    let user: Vec<String> = of(Side::User).collect();
+    let user: Vec<String> = of(FrameSide::User).collect();
     if user.is_empty() {
-        of(Side::Kernel).collect()
+        of(FrameSide::Kernel).collect()
     } else {
         user
     }
@@ -256,7 +256,7 @@ impl Processors {
     }
 }
 
-fn risen(book: &StackBook, before: &Half<'_>, in_stall: &Half<'_>) -> Vec<RisenFunction> {
+fn risen(book: &StackTable, before: &Half<'_>, in_stall: &Half<'_>) -> Vec<RisenFunction> {
     let counts = before.by_frame.iter().zip(&in_stall.by_frame);
     let mut risen: Vec<RisenFunction> = book
         .frames()
@@ -311,7 +311,7 @@ struct Half<'p> {
 
 impl<'p> Half<'p> {
     /// Where the server is not told apart, everything counts as its own.
-    fn of(profiles: &[&'p Profile], book: &StackBook, is_told_apart: bool) -> Self {
+    fn of(profiles: &[&'p Profile], book: &StackTable, is_told_apart: bool) -> Self {
         let hz = profiles.iter().map(|profile| profile.hz).max().unwrap_or(0);
         let mut half = Self {
             all: 0,

@@ -1,27 +1,27 @@
 //! What the unit tests of evidence share.
 
 use model::{
-    Frame, FutexWait, Method, Nameless, RunState, Side, StackId, Syscall, ThreadAt, ThreadSession,
-    ThreadSnapshot,
+    FrameSide, FutexWait, RunState, SnapshotMethod, SnapshotThread, StackFrame, StackId, Syscall,
+    ThreadSession, ThreadSnapshot, UnnamedReason,
 };
 
-pub(crate) fn user(name: &str) -> Frame {
-    frame(name, "mysqld", Side::User)
+pub(crate) fn user(name: &str) -> StackFrame {
+    frame(name, "mysqld", FrameSide::User)
 }
 
-pub(crate) fn kernel(name: &str) -> Frame {
-    frame(name, "[kernel]", Side::Kernel)
+pub(crate) fn kernel(name: &str) -> StackFrame {
+    frame(name, "[kernel]", FrameSide::Kernel)
 }
 
-pub(crate) fn unnamed(name: &str, image: &str) -> Frame {
-    Frame {
-        nameless: Some(Nameless::NoSymbol),
-        ..frame(name, image, Side::User)
+pub(crate) fn unnamed(name: &str, image: &str) -> StackFrame {
+    StackFrame {
+        nameless: Some(UnnamedReason::NoSymbol),
+        ..frame(name, image, FrameSide::User)
     }
 }
 
-fn frame(name: &str, image: &str, side: Side) -> Frame {
-    Frame {
+fn frame(name: &str, image: &str, side: FrameSide) -> StackFrame {
+    StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
         side,
@@ -29,8 +29,8 @@ fn frame(name: &str, image: &str, side: Side) -> Frame {
     }
 }
 
-pub(crate) fn thread(tid: u32, stack: StackId) -> ThreadAt {
-    ThreadAt {
+pub(crate) fn thread(tid: u32, stack: StackId) -> SnapshotThread {
+    SnapshotThread {
         tid,
         name: "mysqld".to_owned(),
         state: RunState::Sleeping,
@@ -41,10 +41,10 @@ pub(crate) fn thread(tid: u32, stack: StackId) -> ThreadAt {
     }
 }
 
-pub(crate) fn snapshot(threads: Vec<ThreadAt>) -> ThreadSnapshot {
+pub(crate) fn snapshot(threads: Vec<SnapshotThread>) -> ThreadSnapshot {
     ThreadSnapshot {
         at: 0,
-        method: Method::Bpf,
+        method: SnapshotMethod::Bpf,
         wall_us: 5350,
         stopped_us: 0,
         threads,
@@ -52,7 +52,7 @@ pub(crate) fn snapshot(threads: Vec<ThreadAt>) -> ThreadSnapshot {
     }
 }
 
-pub(crate) fn in_call(mut thread: ThreadAt, number: i64, name: &str) -> ThreadAt {
+pub(crate) fn in_call(mut thread: SnapshotThread, number: i64, name: &str) -> SnapshotThread {
     thread.syscall = Some(Syscall {
         number,
         name: name.to_owned(),
@@ -61,7 +61,7 @@ pub(crate) fn in_call(mut thread: ThreadAt, number: i64, name: &str) -> ThreadAt
     thread
 }
 
-pub(crate) fn waiting(thread: ThreadAt, address: u64, operation: u32) -> ThreadAt {
+pub(crate) fn waiting(thread: SnapshotThread, address: u64, operation: u32) -> SnapshotThread {
     let mut thread = in_call(thread, 202, "futex");
     if let Some(call) = &mut thread.syscall {
         call.futex = Some(FutexWait {

@@ -101,7 +101,7 @@ fn row(bars: &Bars, bar: &Bar, colour: usize, y: f64, x: &impl Fn(f64) -> f64) -
                     ..middle
                 );
             }
-            (bars.unit.say_interval(value), high.max(x(value.mean)))
+            (bars.unit.interval_text(value), high.max(x(value.mean)))
         }
     };
     out += markup!(

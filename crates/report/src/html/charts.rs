@@ -6,7 +6,7 @@ use model::{Incident, ProbeOutcome};
 
 use crate::anchors;
 use crate::{
-    chart::{self, Frame},
+    chart::{self, ChartFrame},
     curve::Curve,
     derived::FailedProbe,
     pick::Picked,
@@ -20,7 +20,7 @@ pub(super) fn named(incident: &Incident, verdict: &Verdict, picked: &Picked) -> 
             "<p class=\"none\">No finding names a recorded signal.</p>",
         ));
     }
-    let frame = Frame::new(incident);
+    let frame = ChartFrame::new(incident);
     let figures: Markup = picked
         .named
         .iter()
@@ -35,7 +35,7 @@ pub(super) fn named(incident: &Incident, verdict: &Verdict, picked: &Picked) -> 
 
 /// The other standard charts.
 pub(super) fn other(incident: &Incident, picked: &Picked) -> Option<Markup> {
-    let frame = Frame::new(incident);
+    let frame = ChartFrame::new(incident);
     let first = picked.named.len();
     let figures: Markup = picked
         .other
@@ -87,7 +87,13 @@ fn named_by(incident: &Incident, verdict: &Verdict, picked: &Picked, chart: usiz
     Markup::join(links, ", ")
 }
 
-fn figure(incident: &Incident, frame: &Frame, chart: &Chart, index: usize, by: Markup) -> Markup {
+fn figure(
+    incident: &Incident,
+    frame: &ChartFrame,
+    chart: &Chart,
+    index: usize,
+    by: Markup,
+) -> Markup {
     let id = anchors::chart(index);
     let named = match by.is_empty() {
         true => Markup::new(),
@@ -124,8 +130,10 @@ fn legend(incident: &Incident, curves: &[Curve]) -> Markup {
             let cells: Markup = numbers
                 .into_iter()
                 .map(|value| {
-                    let said = value
-                        .map_or_else(|| "–".to_owned(), |value| curve.quantity.say_short(value));
+                    let said = value.map_or_else(
+                        || "–".to_owned(),
+                        |value| curve.quantity.to_short_text(value),
+                    );
                     markup!("<td>{}</td>", said)
                 })
                 .collect();
@@ -173,7 +181,7 @@ fn failed(failed: &[FailedProbe]) -> Markup {
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let kinds: Vec<String> = kinds
         .iter()
-        .map(|(outcome, count)| format!("{} {count}", outcome.words()))
+        .map(|(outcome, count)| format!("{} {count}", outcome.to_text()))
         .collect();
     markup!(
         "<p class=\"failures\"><i class=\"swatch failed\"></i>Probes without an answer: {}</p>",

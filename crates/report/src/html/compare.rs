@@ -5,16 +5,16 @@ use diagnosis::compare::{Answer, Comparison, Role, SideHead, SideNumbers, Signal
 use model::{Incident, Window};
 
 use super::HtmlOptions;
-use super::beside::{self, Side};
 use super::document::parts;
 use super::head;
+use super::side_by_side::{self, Side};
 use super::table::cell;
 use crate::axis::ValueAxis;
 use crate::content::compare::{reasons, role_title, sections, side, signals};
 use crate::document::Part;
 use crate::markup::{Markup, markup};
+use crate::time_format;
 use crate::units::Quantity;
-use crate::when;
 
 /// Units of the stretched picture, across and down.
 const WIDTH: f64 = 2000.0;
@@ -43,7 +43,7 @@ pub fn compare_html(
     let mut out = head::document(&comparison.sentence, &[]);
     out += Markup::literal("<main>\n");
     out += header(comparison);
-    let strips = beside::figure(&[
+    let strips = side_by_side::figure(&[
         Side::of_stretch("before", before.0, before.1),
         Side::of_stretch("after", after.0, after.1),
     ]);
@@ -136,7 +136,7 @@ fn figure(comparison: &Comparison, signal: &SignalChange) -> Markup {
     let row = |name: &str, index: usize, numbers: &SideNumbers| {
         let held = numbers
             .held
-            .map_or_else(|| "–".to_owned(), |held| Quantity::Share.say(held));
+            .map_or_else(|| "–".to_owned(), |held| Quantity::Share.to_text(held));
         markup!(
             "<tr><th scope=\"row\"><i class=\"swatch c{index}\"></i>{name}</th>\
              <td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{held}</td></tr>",
@@ -198,7 +198,7 @@ fn svg(comparison: &Comparison, signal: &SignalChange) -> Markup {
         ("after", SECOND, 0, &signal.after, &comparison.after),
     ];
     for (name, from, _, _, head) in &sides {
-        let clock = when::clock_time;
+        let clock = time_format::clock_time;
         out += markup!(
             "<text x=\"{:.2}%\" y=\"{}\" style=\"text-anchor:middle\">{name}</text>\
              <text x=\"{:.2}%\" y=\"{y}\" style=\"text-anchor:start\">{}</text>\

@@ -1,10 +1,10 @@
 //! A document as a page, and its parts as markup.
 
-use super::table::{self, Holds, column};
+use super::table::{self, CellKind, column};
 use super::{bars, frames, head, section};
 use crate::document::{Answer, Document, List, Part, Prose, Row, Section, Table, Tone};
 use crate::markup::{Markup, Show, markup, row};
-use crate::steps::{self, Piece};
+use crate::steps::{self, StepPart};
 use crate::units;
 
 /// Bytes of markup of one text in a paragraph or a list at the most, about.
@@ -183,9 +183,9 @@ fn counts(counts: &[(&str, u64)]) -> Markup {
         .unwrap_or(0)
         .max(1);
     let columns = [
-        column("", Holds::Text),
-        column("Number", Holds::Numbers),
-        column("", Holds::Text),
+        column("", CellKind::Text),
+        column("Number", CellKind::Numbers),
+        column("", CellKind::Text),
     ];
     let rows = counts.iter().map(|(name, count)| {
         let width = 100.0 * *count as f64 / most as f64;
@@ -200,18 +200,18 @@ fn counts(counts: &[(&str, u64)]) -> Markup {
 }
 
 fn step(step: &str) -> Markup {
-    let pieces = steps::pieces(step);
+    let pieces = steps::step_parts(step);
     let class = Markup::literal(match pieces.first() {
-        Some(Piece::Command(_)) => " class=\"bare\"",
+        Some(StepPart::Command(_)) => " class=\"bare\"",
         _ => "",
     });
-    let is_command = |piece: &Piece<'_>| matches!(piece, Piece::Command(_));
+    let is_command = |piece: &StepPart<'_>| matches!(piece, StepPart::Command(_));
     let content: Markup = pieces
         .chunk_by(|a, b| is_command(a) && is_command(b))
         .map(|group| {
             let lines: Vec<&str> = group
                 .iter()
-                .map(|(Piece::Command(text) | Piece::Prose(text))| *text)
+                .map(|(StepPart::Command(text) | StepPart::Prose(text))| *text)
                 .collect();
             match group.iter().any(is_command) {
                 true => markup!(

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use model::{Incident, TimedFact};
 
-use super::table::{Holds, Table, cell, column};
-use crate::{units::Quantity, when};
+use super::table::{CellKind, Table, cell, column};
+use crate::{time_format, units::Quantity};
 
 /// Rows of a table of facts.
 const FACTS_MAX: usize = 1_500;
@@ -58,7 +58,10 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let variable = |name: &str| name.strip_prefix("variables.").map(str::to_owned);
     let is_first =
         |name: &str| variable(name).is_some_and(|name| FIRST_VARIABLES.contains(&name.as_str()));
-    let pair = [column("Name", Holds::Code), column("Value", Holds::Code)];
+    let pair = [
+        column("Name", CellKind::Code),
+        column("Value", CellKind::Code),
+    ];
     let group = |title: &str, belongs: &dyn Fn(&str) -> bool| {
         let rows: Vec<Vec<Markup>> = facts
             .iter()
@@ -112,16 +115,16 @@ pub(super) fn changes(incident: &Incident) -> Option<Markup> {
         ));
     }
     changed.sort_by_key(|(_, after)| after.at);
-    let time = when::column(&incident.clock, "Time");
+    let time = time_format::column(&incident.clock, "Time");
     let columns = [
-        column(&time, Holds::Text),
-        column("Fact", Holds::Code),
-        column("From", Holds::Code),
-        column("To", Holds::Code),
+        column(&time, CellKind::Text),
+        column("Fact", CellKind::Code),
+        column("From", CellKind::Code),
+        column("To", CellKind::Code),
     ];
     let rows = changed.iter().map(|(before, after)| {
         row![
-            when::moment(&incident.clock, after.at),
+            time_format::time_text(&incident.clock, after.at),
             after.fact.name,
             before.fact.value,
             after.fact.value,
@@ -151,7 +154,7 @@ fn value_cell(name: &str, value: &str) -> Markup {
         Some(bytes) => markup!(
             "{} <small>{}</small>",
             cell(value),
-            Quantity::Bytes.say(bytes)
+            Quantity::Bytes.to_text(bytes)
         ),
         None => cell(value),
     }

@@ -8,7 +8,7 @@ use super::document::{blocks, parts, prose};
 use super::head::badge;
 use crate::anchors;
 use crate::content::absences;
-use crate::content::findings::{self, Context, Half};
+use crate::content::findings::{self, Context, PageColumn};
 use crate::markup::{Markup, markup};
 use crate::pick::Picked;
 
@@ -51,7 +51,7 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
 
 fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
     let sections = findings::sections(context, finding);
-    let half = |of: Half, class: &'static str| {
+    let half = |of: PageColumn, class: &'static str| {
         let own = sections.iter().filter(|(half, _)| *half == of);
         let blocks = blocks(own.map(|(_, section)| section));
         match blocks.is_empty() {
@@ -70,7 +70,7 @@ fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
         title = finding.title,
         cause = finding.cause,
         what = prose(&finding.what),
-        remedy = half(Half::Remedy, "half remedy"),
-        evidence = half(Half::Evidence, "half"),
+        remedy = half(PageColumn::Remedy, "half remedy"),
+        evidence = half(PageColumn::Evidence, "half"),
     )
 }

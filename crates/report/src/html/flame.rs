@@ -5,10 +5,10 @@ use std::{cmp::Reverse, ops::Range};
 
 use serde::Serialize;
 
-use super::table::{Holds, Table, cell, column};
+use super::table::{CellKind, Table, cell, column};
 use crate::{
     escape, flame_part,
-    flame_tree::{FlameTree, FrameSums, Half, Kind, Part, TreeFrame},
+    flame_tree::{FlameSide, FlameTree, FrameSums, Kind, Part, TreeFrame},
     units,
 };
 
@@ -192,7 +192,7 @@ fn frame(frame: &TreeFrame) -> (String, String, u8) {
     let name = escape::plain_cut(&frame.name, NAME_BYTES_MAX);
     let image = escape::plain_cut(&frame.image, NAME_BYTES_MAX);
     let image = match frame.nameless {
-        Some(why) => format!("{image}: {}", why.words()),
+        Some(why) => format!("{image}: {}", why.to_text()),
         None => image,
     };
     (name, image, kind)
@@ -233,7 +233,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
             "user"
         };
         let image = cell(&frame.image);
-        let why = frame.nameless.map_or("", |why| why.words());
+        let why = frame.nameless.map_or("", |why| why.to_text());
         (
             markup!(
                 "<i class=\"flame-{side}\" title=\"{side}\"></i>{}",
@@ -246,14 +246,14 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
             },
         )
     };
-    let numbers = Holds::Numbers;
+    let numbers = CellKind::Numbers;
     if !compares {
         let columns = [
-            column("Function", Holds::Code),
+            column("Function", CellKind::Code),
             column("Itself", numbers),
             column("With what it called", numbers),
             column("Samples", numbers),
-            column("Image", Holds::Text),
+            column("Image", CellKind::Text),
         ];
         let rows = shown.iter().map(|sum| {
             let (name, image) = first(sum);
@@ -264,13 +264,13 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
     }
     let titled = |what: &str, side: usize| column(format!("{what}, {}", names[side]), numbers);
     let columns = [
-        column("Function", Holds::Code),
+        column("Function", CellKind::Code),
         column("Change, points", numbers),
         titled("Itself", 0),
         titled("Itself", 1),
         titled("With callees", 0),
         titled("With callees", 1),
-        column("Image", Holds::Text),
+        column("Image", CellKind::Text),
     ];
     let rows = shown.iter().map(|sum| {
         let (name, image) = first(sum);
@@ -286,9 +286,9 @@ pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
     let sides = if names.len() == 2 { 0..2 } else { 1..2 };
     let mut threads = tree.threads();
     threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
-    let mut columns = vec![column("Thread", Holds::Code)];
+    let mut columns = vec![column("Thread", CellKind::Code)];
     let titles = names.iter().map(|name| format!("Processors, {name}"));
-    columns.extend(titles.map(|title| column(title, Holds::Numbers)));
+    columns.extend(titles.map(|title| column(title, CellKind::Numbers)));
     let rows = threads.iter().take(THREADS_MAX).map(|thread| {
         let mut row = row![tree.frames[thread.frame].name];
         row.extend(sides.clone().map(|side| {
@@ -304,7 +304,7 @@ pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
     Table::wide("", &columns).rows(rows, usize::MAX)
 }
 
-fn share(value: u64, half: &Half) -> f64 {
+fn share(value: u64, half: &FlameSide) -> f64 {
     if half.samples == 0 {
         0.0
     } else {

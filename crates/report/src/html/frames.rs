@@ -2,7 +2,7 @@
 
 use crate::document::Stack;
 use crate::markup::{Markup, Show, markup};
-use model::{Frame, RunState, Side};
+use model::{FrameSide, RunState, StackFrame};
 
 /// Functions in the line that stands for a stack.
 const LINE_FRAMES_MAX: usize = 6;
@@ -14,10 +14,10 @@ const NAME_BYTES_MAX: usize = 300;
 /// The innermost functions in one line, as markup. Of a thread that sleeps the kernel's are left
 /// out where it has others: what it waits in is said beside it.
 fn line(stack: &Stack) -> Markup {
-    let user = |frame: &&Frame| frame.side == Side::User;
+    let user = |frame: &&StackFrame| frame.side == FrameSide::User;
     let skips = matches!(stack.state, None | Some(RunState::Sleeping))
         && stack.frames.iter().any(|frame| user(&frame));
-    let frames: Vec<&Frame> = stack
+    let frames: Vec<&StackFrame> = stack
         .frames
         .iter()
         .filter(|frame| !skips || user(frame))
@@ -28,7 +28,7 @@ fn line(stack: &Stack) -> Markup {
         .map(|frame| frame.name.as_str())
         .collect();
     match shown.is_empty() {
-        true => markup!("(no frames: {})", stack.end.words()),
+        true => markup!("(no frames: {})", stack.end.to_text()),
         false => {
             let more = if frames.len() > shown.len() {
                 " ← …"
@@ -51,8 +51,8 @@ pub(super) fn list(stack: &Stack) -> Markup {
             continue;
         }
         let class = Markup::literal(match frame.side {
-            Side::Kernel => " class=\"kernel\"",
-            Side::User => "",
+            FrameSide::Kernel => " class=\"kernel\"",
+            FrameSide::User => "",
         });
         let from = match frame.image == image {
             true => Markup::new(),
@@ -74,7 +74,7 @@ pub(super) fn list(stack: &Stack) -> Markup {
     }
     let end = stack.end;
     if !end.is_complete() {
-        items += markup!("<li class=\"end\">ends here: {}</li>", end.words());
+        items += markup!("<li class=\"end\">ends here: {}</li>", end.to_text());
     }
     markup!("<ol class=\"frames\">{items}</ol>", ..items)
 }

@@ -4,7 +4,7 @@ use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
-use crate::when;
+use crate::time_format;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const FLAME_STYLE: &str = include_str!("../../assets/flame.css");
@@ -92,7 +92,7 @@ pub(super) fn head(
         "{}, {}: {}",
         place(incident),
         match incident.clock.is_known() {
-            true => format!("{} UTC", when::date_time(wall(incident.stall.onset))),
+            true => format!("{} UTC", time_format::date_time(wall(incident.stall.onset))),
             false => "time not known".to_owned(),
         },
         verdict.sentence

@@ -3,10 +3,10 @@
 
 use model::Incident;
 
-use crate::chart::{self, Frame};
+use crate::chart::{self, ChartFrame};
 use crate::evidence::heat::{CELL_MS, CELLS, Cell, Heat, answers};
 use crate::markup::{Markup, markup};
-use crate::{units::Quantity, when};
+use crate::{time_format, units::Quantity};
 
 /// Height of one line of cells in CSS pixels.
 const LINE_PX: f64 = 14.0;
@@ -41,7 +41,7 @@ fn shade(cell: Cell) -> Option<usize> {
 /// The map with its numbers; nothing where the server was not asked.
 pub(super) fn section(incident: &Incident) -> Option<Markup> {
     let heat = answers(&incident.timeline, &incident.clock, incident.window)?;
-    let frame = Frame::new(incident);
+    let frame = ChartFrame::new(incident);
     let keys: Markup = SHADES
         .iter()
         .enumerate()
@@ -74,8 +74,8 @@ fn says(incident: &Incident, heat: &Heat) -> String {
         |(seconds, at)| {
             format!(
                 "The slowest answer took {} and came at {}.",
-                Quantity::Seconds.say_short(seconds),
-                when::moment(&incident.clock, at)
+                Quantity::Seconds.to_short_text(seconds),
+                time_format::time_text(&incident.clock, at)
             )
         },
     );
@@ -86,7 +86,7 @@ fn says(incident: &Incident, heat: &Heat) -> String {
 }
 
 /// One path for each shade; cells of one shade beside each other are one.
-fn picture(frame: &Frame, heat: &Heat) -> Markup {
+fn picture(frame: &ChartFrame, heat: &Heat) -> Markup {
     let mut paths: [String; SHADES.len()] = Default::default();
     let line = chart::HEIGHT / CELLS as f64;
     for part in 0..CELLS {
@@ -103,7 +103,7 @@ fn picture(frame: &Frame, heat: &Heat) -> Markup {
             if let Some((shade, since)) = begun
                 && let Some(path) = paths.get_mut(shade)
             {
-                let x = |second: u64| frame.place(heat.from + second * 1000) * chart::WIDTH;
+                let x = |second: u64| frame.x_percent(heat.from + second * 1000) * chart::WIDTH;
                 let y = part as f64 * line;
                 path.push_str(&format!(
                     "M{:.1} {y:.0}H{:.1}V{:.0}H{:.1}z",
@@ -149,9 +149,9 @@ fn table(incident: &Incident, heat: &Heat) -> Markup {
         .map(|(number, unanswered, took)| {
             markup!(
                 "<tr><th scope=\"row\">{}</th><td class=\"number\">{} ms</td><td class=\"number\">{}</td></tr>\n",
-                when::moment(&incident.clock, heat.from + number * 1000),
+                time_format::time_text(&incident.clock, heat.from + number * 1000),
                 *unanswered as u64 * CELL_MS,
-                Quantity::Seconds.say_short(*took)
+                Quantity::Seconds.to_short_text(*took)
             )
         })
         .collect();

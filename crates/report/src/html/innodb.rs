@@ -3,12 +3,12 @@
 use crate::markup::{Markup, markup, row};
 use model::{Incident, Measure, Series, TextKind, TimedText};
 
-use super::table::{Holds, Table, cell, column};
+use super::table::{CellKind, Table, cell, column};
 use crate::anchors;
 use crate::{
     pick::Picked,
+    time_format,
     units::{Quantity, to_base},
-    when,
 };
 
 /// Bytes of markup of one status text at the most, about.
@@ -55,11 +55,11 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<Markup> {
         return None;
     }
     let columns = [
-        column("Signal", Holds::Code),
-        column("Mean before", Holds::Numbers),
-        column("Most before", Holds::Numbers),
-        column("Mean in stall", Holds::Numbers),
-        column("Most in stall", Holds::Numbers),
+        column("Signal", CellKind::Code),
+        column("Mean before", CellKind::Numbers),
+        column("Most before", CellKind::Numbers),
+        column("Mean in stall", CellKind::Numbers),
+        column("Most in stall", CellKind::Numbers),
     ];
     let rows = all.iter().map(|series| {
         let say = |measure, window| {
@@ -68,7 +68,7 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<Markup> {
                 .measure(series, measure, window)
                 .map_or_else(
                     || "–".to_owned(),
-                    |value| Quantity::of(series).say(value * to_base(series.unit)),
+                    |value| Quantity::for_series(series).to_text(value * to_base(series.unit)),
                 )
         };
         let name = cell(&series.name);
@@ -94,7 +94,7 @@ fn text(incident: &Incident, timed: &TimedText, words: &str) -> Markup {
     markup!(
         "<details><summary>{words}: SHOW ENGINE INNODB STATUS, {}</summary>\
          <pre class=\"status\">{}</pre></details>\n",
-        when::moment_utc(&incident.clock, timed.at),
+        time_format::time_text_utc(&incident.clock, timed.at),
         Markup::cut(timed.text.body(), STATUS_BYTES_MAX),
         ..words
     )

@@ -5,8 +5,8 @@ use model::{Incident, LockTable};
 use super::document::parts;
 use crate::content::locks;
 use crate::markup::{Markup, markup};
+use crate::time_format;
 use crate::units::{Quantity, grouped};
-use crate::when;
 
 /// Other tables that are named.
 const TABLES_MAX: usize = 20;
@@ -54,9 +54,9 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
 fn range(incident: &Incident, table: &LockTable) -> Markup {
     markup!(
         "<b>{} to {}</b> ({})",
-        when::moment(&incident.clock, table.from),
-        when::moment_utc(&incident.clock, table.to),
-        when::duration(table.to.saturating_sub(table.from))
+        time_format::time_text(&incident.clock, table.from),
+        time_format::time_text_utc(&incident.clock, table.to),
+        time_format::duration(table.to.saturating_sub(table.from))
     )
 }
 
@@ -92,5 +92,5 @@ fn other_tables(incident: &Incident, tables: &[&LockTable]) -> Markup {
 }
 
 fn time(us: f64) -> String {
-    Quantity::Seconds.say(us * 1e-6)
+    Quantity::Seconds.to_text(us * 1e-6)
 }

@@ -1,13 +1,12 @@
 //! One self-contained page.
 
 mod bars;
-mod beside;
 mod charts;
 mod compare;
 mod document;
 mod facts;
 mod findings;
-mod first;
+mod first_screen;
 mod flame;
 mod frames;
 mod head;
@@ -15,11 +14,12 @@ mod heat;
 mod innodb;
 mod locks;
 mod pair;
-mod paper;
+mod print_sheets;
 mod profile;
 mod queries;
 pub mod served;
 mod sessions;
+mod side_by_side;
 mod stacks;
 mod table;
 mod threads;
@@ -31,7 +31,7 @@ use model::Incident;
 
 use crate::content::{self, absences};
 use crate::document::Part;
-use crate::evidence::asked::asked;
+use crate::evidence::workload::workloads;
 use crate::{json::FORMAT, pick};
 
 pub use compare::compare_html;
@@ -93,7 +93,11 @@ fn page(
             "Findings",
             findings::section(incident, verdict, &picked),
         ),
-        of("stall", "Server and times", Some(first::stall(incident))),
+        of(
+            "stall",
+            "Server and times",
+            Some(first_screen::stall(incident)),
+        ),
         of(
             "evidence",
             "What the findings rest on",
@@ -103,7 +107,7 @@ fn page(
             "asked",
             "What the server was asked",
             filled(
-                asked(incident)
+                workloads(incident)
                     .iter()
                     .flat_map(content::workload::parts)
                     .collect(),
@@ -142,7 +146,7 @@ fn page(
         .into_iter()
         .filter(|section| !OPTIONAL.contains(&section.id) || section.body.is_some())
         .collect::<Vec<_>>();
-    let header = first::header(incident, verdict);
+    let header = first_screen::header(incident, verdict);
     let mut out = head::head(incident, verdict, scripts, bar, header);
     out += nav(&sections);
     for Section { id, title, body } in sections {
@@ -155,7 +159,7 @@ fn page(
     }
     out += Markup::literal("</main>\n");
     out += footer(incident);
-    out += paper::sheets(incident, verdict);
+    out += print_sheets::sheets(incident, verdict);
     out += head::scripts(scripts);
     out += Markup::literal("</body>\n</html>\n");
     (out.into_string(), head::policy(scripts))

@@ -4,9 +4,9 @@ use diagnosis::Verdict;
 use diagnosis::compare::SettingChange;
 use model::Incident;
 
-use super::beside::{self, Side};
 use super::document::parts;
-use super::{first, head};
+use super::side_by_side::{self, Side};
+use super::{first_screen, head};
 use crate::content::brief;
 use crate::content::pair::{self, NAMES};
 use crate::document::Part;
@@ -39,7 +39,8 @@ pub(super) fn page(
         markup!("<div class=\"pair\">{}</div>", cells)
     };
     let [a, b] = sides;
-    let pictures = beside::figure(&[Side::of_stall(NAMES[0], a.0), Side::of_stall(NAMES[1], b.0)]);
+    let pictures =
+        side_by_side::figure(&[Side::of_stall(NAMES[0], a.0), Side::of_stall(NAMES[1], b.0)]);
     let pictures = match pictures.is_empty() {
         true => super::none("Nothing was recorded over time."),
         false => pictures,
@@ -90,7 +91,7 @@ fn cells(sides: [(&Incident, &Verdict); 2], of: impl Fn(&Incident, &Verdict) -> 
 fn verdict(incident: &Incident, verdict: &Verdict) -> Markup {
     markup!(
         "<p class=\"verdict\">{}</p><p>{}</p>",
-        first::cause(verdict),
+        first_screen::cause(verdict),
         brief::since(incident)
     )
 }

@@ -1,15 +1,15 @@
 //! Where the processors were: the profiles of an incident, and a profile on a page of its own.
 
 use crate::markup::{Markup, markup};
-use model::{Incident, Profile, StackBook};
+use model::{Incident, Profile, StackTable};
 
 use super::{
     flame::{self, Graph, Limits},
     head::{self, Script},
 };
 use crate::{
-    flame_tree::{FlameTree, Half, Whose},
-    units, when,
+    flame_tree::{FlameSide, FlameTree, Whose},
+    time_format, units,
 };
 
 /// Functions shown in an incident.
@@ -132,7 +132,7 @@ fn said(tree: &FlameTree, names: &[&str], whose: Whose) -> Markup {
     markup!("<ul>{lines}</ul>", ..lines)
 }
 
-fn half_said(name: &str, half: &Half, whose: Whose) -> Markup {
+fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
     let name = flame::capitalised(name);
     let by = match whose {
         Whose::Everybody => "",
@@ -152,7 +152,7 @@ fn half_said(name: &str, half: &Half, whose: Whose) -> Markup {
     let mut out = markup!(
         "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
         flame::samples(half.taken),
-        when::duration(half.length_ms),
+        time_format::duration(half.length_ms),
         half.hz,
         ..name,
         ..busy
@@ -172,8 +172,8 @@ fn half_said(name: &str, half: &Half, whose: Whose) -> Markup {
 
 /// A profile as one self-contained page with a flame graph, searchable and with keys, and the
 /// functions in numbers. The title is text. Its size is bounded.
-pub fn profile_page(title: &str, profile: &Profile, book: &StackBook) -> String {
-    let tree = FlameTree::of((&[], book), (&[profile], book));
+pub fn profile_page(title: &str, profile: &Profile, book: &StackTable) -> String {
+    let tree = FlameTree::from_profiles((&[], book), (&[profile], book));
     page(title, &tree, &["Profile"], "Functions that took most")
 }
 
@@ -182,10 +182,10 @@ pub fn profile_page(title: &str, profile: &Profile, book: &StackBook) -> String 
 /// bounded.
 pub fn profile_diff_page(
     title: &str,
-    first: (&Profile, &StackBook),
-    second: (&Profile, &StackBook),
+    first: (&Profile, &StackTable),
+    second: (&Profile, &StackTable),
 ) -> String {
-    let tree = FlameTree::of((&[first.0], first.1), (&[second.0], second.1));
+    let tree = FlameTree::from_profiles((&[first.0], first.1), (&[second.0], second.1));
     page(
         title,
         &tree,

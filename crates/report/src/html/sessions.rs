@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use model::{Incident, Millis, ProcessList, Session, TextKind, Window};
 
-use super::table::{Holds, Table, column};
-use crate::{units, when};
+use super::table::{CellKind, Table, column};
+use crate::{time_format, units};
 
 /// Rows of a histogram.
 const GROUPS_MAX: usize = 10;
@@ -121,7 +121,7 @@ fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>)
     let say = |moment: &Moment, words: &str| {
         markup!(
             "{words} ({}) <b>{}</b> of {} sessions were busy",
-            when::moment_utc(&incident.clock, moment.at),
+            time_format::time_text_utc(&incident.clock, moment.at),
             count(active(&moment.list)),
             count(moment.list.sessions),
             ..words
@@ -151,10 +151,10 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
         .unwrap_or(0);
     let head = |markup, holds| column(Markup::literal(markup), holds);
     let columns = [
-        head("<span class=\"unseen\">Name</span>", Holds::Text),
-        head("<i class=\"swatch before\"></i>before", Holds::Numbers),
-        head("<i class=\"swatch c0\"></i>worst", Holds::Numbers),
-        head("<span class=\"unseen\">Bars</span>", Holds::Text),
+        head("<span class=\"unseen\">Name</span>", CellKind::Text),
+        head("<i class=\"swatch before\"></i>before", CellKind::Numbers),
+        head("<i class=\"swatch c0\"></i>worst", CellKind::Numbers),
+        head("<span class=\"unseen\">Bars</span>", CellKind::Text),
     ];
     let rows = names.iter().map(|name| {
         let shown = if name.is_empty() {
@@ -191,14 +191,14 @@ fn bars(before: u64, worst: u64, most: u64) -> Markup {
 
 fn longest(incident: &Incident, moment: &Moment, caption: &str) -> Markup {
     let columns = [
-        column("Id", Holds::Numbers),
-        column("User", Holds::Text),
-        column("Host", Holds::Text),
-        column("Database", Holds::Text),
-        column("Command", Holds::Text),
-        column("Time", Holds::Numbers),
-        column("State", Holds::Text),
-        column("Statement", Holds::Code),
+        column("Id", CellKind::Numbers),
+        column("User", CellKind::Text),
+        column("Host", CellKind::Text),
+        column("Database", CellKind::Text),
+        column("Command", CellKind::Text),
+        column("Time", CellKind::Numbers),
+        column("State", CellKind::Text),
+        column("Statement", CellKind::Code),
     ];
     let row = |session: &Session| {
         row![
@@ -207,14 +207,14 @@ fn longest(incident: &Incident, moment: &Moment, caption: &str) -> Markup {
             session.host,
             session.db,
             session.command,
-            units::Quantity::Seconds.say(session.seconds),
+            units::Quantity::Seconds.to_text(session.seconds),
             session.state,
             session.statement,
         ]
     };
     let caption = format!(
         "{caption}, {}",
-        when::moment_utc(&incident.clock, moment.at)
+        time_format::time_text_utc(&incident.clock, moment.at)
     );
     Table::wide(&caption, &columns).rows(moment.list.longest.iter().map(row), SESSIONS_MAX)
 }

@@ -5,19 +5,19 @@ use crate::markup::{Markup, markup, row};
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    ChainLink, Incident, LockTable, Method, Millis, RunState, SnapshotNote, StackId, ThreadRun,
-    WaitChain, Window,
+    ChainLink, Incident, LockTable, Millis, RunState, SnapshotMeta, SnapshotMethod, StackId,
+    ThreadRun, WaitChain, Window,
 };
 
 use super::{
     frames,
-    table::{Holds, Table, cell, column},
+    table::{CellKind, Table, cell, column},
 };
 use crate::document::Stack;
 use crate::{
     evidence::chain::chain_sentence,
+    time_format,
     units::{Quantity, digits, grouped},
-    when,
 };
 
 /// The calm that the stall is compared with: so much before the onset.
@@ -53,13 +53,13 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         .collect();
     let table = |caption: &str, rows: &[Vec<Markup>]| {
         let columns = [
-            column("Stack, innermost first", Holds::Code),
-            column("Threads before", Holds::Numbers),
-            column("Threads in stall", Holds::Numbers),
-            column("State", Holds::Text),
-            column("In", Holds::Text),
-            column("Thread name", Holds::Text),
-            column("Longest in one wait", Holds::Numbers),
+            column("Stack, innermost first", CellKind::Code),
+            column("Threads before", CellKind::Numbers),
+            column("Threads in stall", CellKind::Numbers),
+            column("State", CellKind::Text),
+            column("In", CellKind::Text),
+            column("Thread name", CellKind::Text),
+            column("Longest in one wait", CellKind::Numbers),
         ];
         Table::wide(caption, &columns).rows(rows.iter().cloned(), usize::MAX)
     };
@@ -89,25 +89,29 @@ fn between(moments: &[Millis], from: Millis, to: Millis) -> usize {
 }
 
 /// How the snapshots were taken.
-fn taken(notes: &[SnapshotNote], seen: [usize; 2]) -> Markup {
+fn taken(notes: &[SnapshotMeta], seen: [usize; 2]) -> Markup {
     let mut out = markup!(
         "Stacks of all threads: <b>{}</b> snapshots in the minute before the onset, <b>{}</b> in the stall.",
         grouped(seen[0] as i64),
         grouped(seen[1] as i64)
     );
-    for method in [Method::Bpf, Method::Proc, Method::Ptrace] {
-        let by: Vec<&SnapshotNote> = notes.iter().filter(|note| note.method == method).collect();
+    for method in [
+        SnapshotMethod::Bpf,
+        SnapshotMethod::Proc,
+        SnapshotMethod::Ptrace,
+    ] {
+        let by: Vec<&SnapshotMeta> = notes.iter().filter(|note| note.method == method).collect();
         let mut walls: Vec<u64> = by.iter().map(|note| note.wall_us).collect();
         walls.sort_unstable();
         let Some(median) = walls.get(walls.len() / 2) else {
             continue;
         };
-        let sum = |value: fn(&SnapshotNote) -> u32| {
+        let sum = |value: fn(&SnapshotMeta) -> u32| {
             by.iter().map(|note| u64::from(value(note))).sum::<u64>()
         };
         let (threads, complete) = (sum(|note| note.threads), sum(|note| note.complete));
-        let time = |us: u64| Quantity::Seconds.say(us as f64 * 1e-6);
-        out += markup!(" {}: {} each (median)", method.words(), time(*median));
+        let time = |us: u64| Quantity::Seconds.to_text(us as f64 * 1e-6);
+        out += markup!(" {}: {} each (median)", method.to_text(), time(*median));
         if threads > 0 {
             let share = complete as f64 * 100.0 / threads as f64;
             out += markup!(", {share:.1}% of the stacks complete", ..share);
@@ -211,10 +215,11 @@ impl Group {
             }),
             mean(0),
             markup!("<b>{}</b>", mean(1)),
-            markup!("<span class=\"whole\">{}</span>", self.state.words()),
+            markup!("<span class=\"whole\">{}</span>", self.state.to_text()),
             self.call,
             shown.join(", "),
-            self.longest_ms.map_or_else(String::new, when::duration),
+            self.longest_ms
+                .map_or_else(String::new, time_format::duration),
         ]
     }
 }

@@ -1,6 +1,6 @@
 //! Tables with limits.
 
-pub(super) use crate::document::Holds;
+pub(super) use crate::document::CellKind;
 use crate::markup::{Markup, Show, markup};
 
 /// Bytes of one table's markup at the most, about: outside text may be anything.
@@ -10,11 +10,11 @@ const TABLE_BYTES_MAX: usize = 150_000;
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     title: Markup,
-    holds: Holds,
+    holds: CellKind,
 }
 
 /// A column.
-pub(super) fn column(title: impl Show, holds: Holds) -> Column {
+pub(super) fn column(title: impl Show, holds: CellKind) -> Column {
     Column {
         title: title.cell(),
         holds,
@@ -74,7 +74,7 @@ impl<'a> Table<'a> {
             .iter()
             .map(|column| {
                 let class = match column.holds {
-                    Holds::Numbers => Markup::literal(" class=\"number\""),
+                    CellKind::Numbers => Markup::literal(" class=\"number\""),
                     _ => Markup::new(),
                 };
                 markup!("<th scope=\"col\"{}>{}</th>", class, column.title)
@@ -102,9 +102,9 @@ impl<'a> Table<'a> {
         let mut out = Markup::literal("<tr>");
         for (number, (cell, column)) in row.iter().zip(self.columns).enumerate() {
             let class = Markup::literal(match column.holds {
-                Holds::Text => "",
-                Holds::Numbers => " class=\"number\"",
-                Holds::Code => " class=\"code\"",
+                CellKind::Text => "",
+                CellKind::Numbers => " class=\"number\"",
+                CellKind::Code => " class=\"code\"",
             });
             out += match number {
                 0 => markup!("<th scope=\"row\"{}>{}</th>", class, cell),

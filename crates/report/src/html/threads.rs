@@ -4,10 +4,10 @@ use crate::markup::{Markup, row};
 use model::{Incident, Measure, TextKind, Window};
 use serde::Deserialize;
 
-use super::table::{Holds, Table, column};
+use super::table::{CellKind, Table, column};
 use crate::{
+    time_format,
     units::{Quantity, digits},
-    when,
 };
 
 /// Thread names shown.
@@ -62,12 +62,12 @@ fn by_name(incident: &Incident) -> Option<Markup> {
     let most = |row: &Row<'_>| row.run.iter().flatten().copied().fold(0.0, f64::max);
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(b.name)));
     let columns = [
-        column("Thread name", Holds::Code),
-        column("Threads", Holds::Numbers),
-        column("CPUs used before", Holds::Numbers),
-        column("CPUs used in stall", Holds::Numbers),
-        column("Waiting for a CPU before", Holds::Numbers),
-        column("Waiting for a CPU in stall", Holds::Numbers),
+        column("Thread name", CellKind::Code),
+        column("Threads", CellKind::Numbers),
+        column("CPUs used before", CellKind::Numbers),
+        column("CPUs used in stall", CellKind::Numbers),
+        column("Waiting for a CPU before", CellKind::Numbers),
+        column("Waiting for a CPU in stall", CellKind::Numbers),
     ];
     // Nanoseconds of each nanosecond: how many did so at a time.
     let at_a_time =
@@ -110,13 +110,13 @@ fn single(incident: &Incident) -> Option<Markup> {
         .or_else(|| lists().next_back())?;
     let threads: Vec<Thread> = serde_json::from_str(timed.text.body()).ok()?;
     let columns = [
-        column("Thread", Holds::Text),
-        column("Name", Holds::Code),
-        column("State", Holds::Text),
-        column("CPU time", Holds::Numbers),
-        column("Waited for a CPU", Holds::Numbers),
+        column("Thread", CellKind::Text),
+        column("Name", CellKind::Code),
+        column("State", CellKind::Text),
+        column("CPU time", CellKind::Numbers),
+        column("Waited for a CPU", CellKind::Numbers),
     ];
-    let time = |ms: f64| Quantity::Seconds.say(ms / 1000.0);
+    let time = |ms: f64| Quantity::Seconds.to_text(ms / 1000.0);
     let rows = threads.iter().map(|thread| {
         row![
             thread.tid.to_string(),
@@ -126,7 +126,7 @@ fn single(incident: &Incident) -> Option<Markup> {
             time(thread.wait_ms),
         ]
     });
-    let at = when::moment_utc(&incident.clock, timed.at);
+    let at = time_format::time_text_utc(&incident.clock, timed.at);
     let caption = format!("Busiest threads, {at}, since the reading before");
     Some(Table::wide(&caption, &columns).rows(rows, THREADS_MAX))
 }

@@ -1,7 +1,7 @@
 //! The timeline of the first screen as pictures, with what each says in words.
 
 use crate::axis::ValueAxis;
-use crate::chart::{self, Frame, Place};
+use crate::chart::{self, ChartFrame, StripLayout};
 use crate::curve::Curve;
 use crate::markup::{Markup, markup};
 use crate::strip::{self, Strip};
@@ -17,7 +17,7 @@ pub(super) fn figure(incident: &Incident) -> Markup {
     if strips.is_empty() {
         return Markup::new();
     }
-    let frame = Frame::new(incident);
+    let frame = ChartFrame::new(incident);
     let last = strips.len() - 1;
     let rows: Markup = strips
         .iter()
@@ -30,7 +30,13 @@ pub(super) fn figure(incident: &Incident) -> Markup {
     )
 }
 
-fn row(incident: &Incident, frame: &Frame, strip: &Strip, index: usize, is_last: bool) -> Markup {
+fn row(
+    incident: &Incident,
+    frame: &ChartFrame,
+    strip: &Strip,
+    index: usize,
+    is_last: bool,
+) -> Markup {
     let axis = axis([strip]);
     markup!(
         "<div class=\"strip\"><p><b>{title}</b> <span>{says}</span> {keys}{marks}</p>\
@@ -62,8 +68,8 @@ pub(super) fn axis<'s>(strips: impl IntoIterator<Item = &'s Strip>) -> ValueAxis
 }
 
 /// How a strip is drawn.
-pub(super) fn place(strip: &Strip, has_events: bool, has_times: bool) -> Place {
-    Place {
+pub(super) fn place(strip: &Strip, has_events: bool, has_times: bool) -> StripLayout {
+    StripLayout {
         plot_px: PLOT_PX,
         has_events,
         has_times,
@@ -127,5 +133,5 @@ pub(super) fn mean(strip: &Strip, window: Window) -> Option<String> {
         false => strip.curves.first(),
     }?;
     let stats = curve.stats(window)?;
-    Some(curve.quantity.say_short(stats.mean))
+    Some(curve.quantity.to_short_text(stats.mean))
 }

@@ -66,8 +66,8 @@ fn write_more(page: &mut Page, more: &[(String, String)]) {
 }
 
 /// What users felt, in one sentence.
-pub fn felt(incident: &Incident) -> String {
-    brief::felt(incident)
+pub fn client_impact(incident: &Incident) -> String {
+    brief::client_impact(incident)
 }
 
 /// The finding that comes first with its level, in a few words; nothing where no cause was found.

@@ -8,12 +8,12 @@ mod threads;
 pub(crate) mod wrap;
 
 use diagnosis::{Finding, Verdict};
-use model::{Incident, Millis, QueryWay};
+use model::{Incident, Millis, QueryMethod};
 
 use crate::content::{self, absences, findings, findings::Context};
 use crate::document::{Part, Section, terminal};
-use crate::evidence::asked::{self, Asked};
-use crate::{escape, pick, when};
+use crate::evidence::workload::{self, Workload};
+use crate::{escape, pick, time_format};
 use page::{Page, Style, TextOptions};
 
 /// Ways of looking at statements that are shown; the page has all of them.
@@ -53,7 +53,11 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         let number = format!("{} of {count}", index + 1);
         self::finding(&mut page, &context, &number, finding);
     }
-    section(&mut page, "What the server was asked", asked(incident));
+    section(
+        &mut page,
+        "What the server was asked",
+        workload_parts(incident),
+    );
     threads::threads(&mut page, incident);
     folded(&mut page, verdict);
     let rejected = absences::rejected(verdict);
@@ -74,28 +78,29 @@ fn section(page: &mut Page, title: &str, parts: Vec<Part>) {
 }
 
 /// What the server was asked: by the ways that looked in the stall, the first of them.
-fn asked(incident: &Incident) -> Vec<Part> {
-    let seen: Vec<Asked> = asked::asked(incident)
+fn workload_parts(incident: &Incident) -> Vec<Part> {
+    let seen: Vec<Workload> = workload::workloads(incident)
         .into_iter()
-        .filter(|asked| asked.stall_seconds.is_some())
+        .filter(|workload| workload.stall_seconds.is_some())
         .collect();
     // Counters know no statements: they are shown where no way that does looked before the stall.
-    let compared = |asked: &Asked| asked.before_seconds.is_some() && !asked.is_blind_to_most();
-    let counters = QueryWay::StatementCounters;
+    let compared =
+        |workload: &Workload| workload.before_seconds.is_some() && !workload.is_blind_to_most();
+    let counters = QueryMethod::StatementCounters;
     let known = seen
         .iter()
-        .any(|asked| compared(asked) && asked.way != counters);
+        .any(|workload| compared(workload) && workload.way != counters);
     seen.iter()
-        .filter(|asked| !known || asked.way != counters)
+        .filter(|workload| !known || workload.way != counters)
         .take(WAYS_MAX)
         .flat_map(content::workload::parts)
         .collect()
 }
 
 fn head(page: &mut Page, incident: &Incident) {
-    let moment = |at: Millis| when::date_time(incident.clock.wall_ms(at));
+    let moment = |at: Millis| time_format::date_time(incident.clock.wall_ms(at));
     let stall = &incident.stall;
-    let since_onset = |at: Millis| when::duration(at.saturating_sub(stall.onset));
+    let since_onset = |at: Millis| time_format::duration(at.saturating_sub(stall.onset));
     let server = &incident.server;
     let pid = server.pid.map(|pid| format!("pid {pid}"));
     let parts = [
@@ -140,7 +145,7 @@ fn head(page: &mut Page, incident: &Incident) {
             ),
         },
     );
-    if let Some(before) = when::stall_before(incident) {
+    if let Some(before) = time_format::stall_before(incident) {
         page.field("one before", &before);
     }
     for (index, trigger) in stall.triggers.iter().enumerate() {
@@ -162,7 +167,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
             let most = curve
                 .stats(incident.window)
                 .map_or(f64::NAN, |stats| stats.max);
-            format!("max {}", curve.quantity.say(most))
+            format!("max {}", curve.quantity.to_text(most))
         })
         .collect();
     let labels: Vec<String> = curves
@@ -204,7 +209,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
         (&indent, Style::Plain),
         (&spark::markers(incident, cells), Style::Bold),
     ]);
-    let clock = |at| when::moment(&incident.clock, at);
+    let clock = |at| time_format::time_text(&incident.clock, at);
     let end = if incident.stall.end.is_some() {
         ", E end"
     } else {
@@ -215,7 +220,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
         &format!(
             "{} to {}; O onset, T trigger{end}; blank where there is no evidence.",
             clock(incident.window.from),
-            when::moment_utc(&incident.clock, incident.window.to),
+            time_format::time_text_utc(&incident.clock, incident.window.to),
         ),
         Style::Dim,
     );

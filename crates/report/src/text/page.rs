@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use diagnosis::Level;
-use model::Nameless;
+use model::UnnamedReason;
 
 use super::wrap;
 use crate::{escape, steps};
@@ -70,7 +70,7 @@ pub(crate) struct Page {
     /// Columns before the parts of a document.
     pub(crate) margin: usize,
     /// Functions of the frames written so far that have no name, by reason and image.
-    pub(crate) nameless: BTreeMap<(Nameless, String), HashSet<String>>,
+    pub(crate) nameless: BTreeMap<(UnnamedReason, String), HashSet<String>>,
 }
 
 impl Page {

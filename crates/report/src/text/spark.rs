@@ -2,7 +2,7 @@
 
 use model::{Incident, Millis};
 
-use crate::{axis::place_in_time, curve::Curve};
+use crate::{axis::time_percent, curve::Curve};
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -66,12 +66,12 @@ pub(crate) fn markers(incident: &Incident, cells: usize) -> String {
 }
 
 fn cell(incident: &Incident, at: Millis, cells: usize) -> usize {
-    ((place_in_time(incident, at) * cells as f64) as usize).min(cells.saturating_sub(1))
+    ((time_percent(incident, at) * cells as f64) as usize).min(cells.saturating_sub(1))
 }
 
 /// Whether a moment is the very begin of a cell: a rate since then is about that cell too.
 fn starts_cell(incident: &Incident, at: Millis, cells: usize) -> bool {
-    let place = place_in_time(incident, at) * cells as f64;
+    let place = time_percent(incident, at) * cells as f64;
     place - place.floor() < 0.5
 }
 
@@ -94,7 +94,7 @@ mod tests {
             );
         }
         let incident = incident_of(timeline);
-        let curve = Curve::of(&incident, incident.timeline.get("s.x").unwrap());
+        let curve = Curve::from_series(&incident, incident.timeline.get("s.x").unwrap());
         assert_eq!(line(&incident, &curve, 10), "▁▁▁▁█▁  ▁▁");
         assert_eq!(markers(&incident, 10), "    OT  E");
     }
@@ -104,7 +104,7 @@ mod tests {
         let mut timeline = Timeline::default();
         timeline.push_readings("s", 0, &[Reading::gauge("s.x", Unit::Count, 0.0)]);
         let incident = incident_of(timeline);
-        let curve = Curve::of(&incident, incident.timeline.get("s.x").unwrap());
+        let curve = Curve::from_series(&incident, incident.timeline.get("s.x").unwrap());
         assert_eq!(line(&incident, &curve, 4), "▁   ");
         assert_eq!(
             line(

@@ -3,35 +3,36 @@
 use std::collections::HashMap;
 
 use model::{
-    Absent, ChainLink, Depth, Frame, FutexWait, Holder, HolderBy, KernelLockRow, LockCaller,
-    LockRow, LockTable, Method, NamedBy, Nameless, Profile, ProfileCount, Reason, RunState, Side,
-    StackBook, StackEnd, StackId, Syscall, ThreadAt, ThreadSession, ThreadSnapshot, WaitChain,
+    Absent, ChainLink, FrameSide, FutexWait, Holder, HolderBy, KernelLockRow, LockCaller, LockRow,
+    LockTable, NamedBy, Profile, ProfileCount, Reason, RunState, SnapshotMethod, SnapshotThread,
+    StackEnd, StackFrame, StackId, StackTable, Syscall, ThreadSession, ThreadSnapshot,
+    UnnamedReason, WaitChain, WaitCounting,
 };
 
-pub fn user(name: &str, image: &str) -> Frame {
-    Frame {
+pub fn user(name: &str, image: &str) -> StackFrame {
+    StackFrame {
         name: name.to_owned(),
         image: image.to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless: None,
     }
 }
 
 /// Frames from names: `[k]` in front for the kernel, `image!` for a library, `?` for no symbol.
-pub fn frames(names: &[&str]) -> Vec<Frame> {
+pub fn frames(names: &[&str]) -> Vec<StackFrame> {
     names
         .iter()
         .map(|name| {
             if let Some(name) = name.strip_prefix("[k]") {
-                return Frame {
-                    side: Side::Kernel,
+                return StackFrame {
+                    side: FrameSide::Kernel,
                     ..user(name, "[kernel]")
                 };
             }
             if let Some(name) = name.strip_prefix('?') {
                 let image = name.split_once('+').map_or("", |(image, _)| image);
-                return Frame {
-                    nameless: Some(Nameless::NoSymbol),
+                return StackFrame {
+                    nameless: Some(UnnamedReason::NoSymbol),
                     ..user(name, image)
                 };
             }
@@ -62,7 +63,7 @@ const CONNECTION: [&str; 9] = [
 ];
 
 pub struct Server {
-    pub book: StackBook,
+    pub book: StackTable,
     pub snapshot: ThreadSnapshot,
     pub sessions: HashMap<u32, ThreadSession>,
 }
@@ -98,7 +99,7 @@ impl Server {
                     latch_owner: 0,
                 }),
             });
-            self.snapshot.threads.push(ThreadAt {
+            self.snapshot.threads.push(SnapshotThread {
                 tid,
                 name: if index % 9 == 8 {
                     "tp_worker"
@@ -144,10 +145,10 @@ enum Wait {
 /// 500 threads in 30 groups.
 pub fn server() -> Server {
     let mut server = Server {
-        book: StackBook::default(),
+        book: StackTable::default(),
         snapshot: ThreadSnapshot {
             at: 1000,
-            method: Method::Bpf,
+            method: SnapshotMethod::Bpf,
             wall_us: 5350,
             stopped_us: 0,
             threads: Vec::new(),
@@ -285,8 +286,8 @@ pub fn server() -> Server {
 }
 
 /// A profile of ten seconds; the stalled one is mostly compaction.
-pub fn profile(stalled: bool) -> (Profile, StackBook) {
-    let mut book = StackBook::default();
+pub fn profile(stalled: bool) -> (Profile, StackTable) {
+    let mut book = StackTable::default();
     let mut counts = Vec::new();
     let mut add = |names: &[&str], thread: &str, server: bool, count: u64| {
         let names: Vec<&str> = names
@@ -385,8 +386,8 @@ pub fn profile(stalled: bool) -> (Profile, StackBook) {
 }
 
 /// A lock table with a chain from `kernel_mutex` to an arena.
-pub fn locks(exact: bool) -> (LockTable, StackBook) {
-    let mut book = StackBook::default();
+pub fn locks(exact: bool) -> (LockTable, StackTable) {
+    let mut book = StackTable::default();
     let stack = book.intern(
         frames(&[
             "libc.so.6!_int_free",
@@ -447,13 +448,13 @@ pub fn locks(exact: bool) -> (LockTable, StackBook) {
         from: 0,
         to: 5000,
         depth: match exact {
-            true => Depth::Exact {
+            true => WaitCounting::Exact {
                 events: 1_234_567,
                 stack_every: 64,
                 cost_us: 131_000,
                 switched_off_after_ms: Some(2800),
             },
-            false => Depth::Sampled {
+            false => WaitCounting::Sampled {
                 snapshots: 100,
                 interval_ms: 50.0,
             },

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use model::{
-    Absent, ChainLink, Frame, FutexWait, Holder, HolderBy, KernelLockRow, LockCaller, LockRow,
-    LockTable, NamedBy, Nameless, Profile, ProfileCount, Reason, RunState, Side, StackBook,
-    StackEnd, StackId, Syscall, ThreadAt, ThreadSession, ThreadSnapshot, WaitChain,
+    Absent, ChainLink, FrameSide, FutexWait, Holder, HolderBy, KernelLockRow, LockCaller, LockRow,
+    LockTable, NamedBy, Profile, ProfileCount, Reason, RunState, SnapshotThread, StackEnd,
+    StackFrame, StackId, StackTable, Syscall, ThreadSession, ThreadSnapshot, UnnamedReason,
+    WaitChain,
 };
 use report::evidence::{
     folded::{folded_profile, folded_stacks, parse_folded},
@@ -34,21 +35,21 @@ fn names() -> Vec<String> {
     ]
 }
 
-fn book() -> (StackBook, Vec<StackId>) {
-    let mut book = StackBook::default();
+fn book() -> (StackTable, Vec<StackId>) {
+    let mut book = StackTable::default();
     let names = names();
-    let frames: Vec<Frame> = names
+    let frames: Vec<StackFrame> = names
         .iter()
         .flat_map(|name| {
-            names.iter().map(move |image| Frame {
+            names.iter().map(move |image| StackFrame {
                 name: name.clone(),
                 image: image.clone(),
                 side: if image.is_empty() {
-                    Side::Kernel
+                    FrameSide::Kernel
                 } else {
-                    Side::User
+                    FrameSide::User
                 },
-                nameless: (image == "\n").then_some(Nameless::NotMapped),
+                nameless: (image == "\n").then_some(UnnamedReason::NotMapped),
             })
         })
         .collect();
@@ -71,7 +72,7 @@ fn snapshot(stacks: &[StackId]) -> ThreadSnapshot {
     };
     for (index, name) in names().into_iter().enumerate() {
         for stack in stacks {
-            snapshot.threads.push(ThreadAt {
+            snapshot.threads.push(SnapshotThread {
                 tid: index as u32,
                 name: name.clone(),
                 state: RunState::Other,
@@ -113,7 +114,7 @@ fn sessions() -> HashMap<u32, ThreadSession> {
         .collect()
 }
 
-fn a_profile(book: &StackBook, stacks: &[StackId], count: u64) -> (Profile, StackBook) {
+fn a_profile(book: &StackTable, stacks: &[StackId], count: u64) -> (Profile, StackTable) {
     let counts = names()
         .into_iter()
         .flat_map(|thread| {
@@ -136,7 +137,7 @@ fn a_profile(book: &StackBook, stacks: &[StackId], count: u64) -> (Profile, Stac
     (profile, book.clone())
 }
 
-fn a_table(book: &StackBook, stack: StackId) -> (LockTable, StackBook) {
+fn a_table(book: &StackTable, stack: StackId) -> (LockTable, StackTable) {
     let numbers = [f64::NAN, f64::INFINITY, -1.0, f64::MAX, 0.0, 1e-9, 1.0];
     let holder = |name: &str| Holder {
         tid: u32::MAX,

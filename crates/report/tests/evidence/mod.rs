@@ -14,7 +14,7 @@ mod texts;
 
 use std::collections::HashMap;
 
-use model::{LockTable, Profile, StackBook, ThreadSession, ThreadSnapshot};
+use model::{LockTable, Profile, StackTable, ThreadSession, ThreadSnapshot};
 use report::{
     TextOptions,
     evidence::{
@@ -29,7 +29,7 @@ use report::{
 
 fn stacks(
     snapshots: &[ThreadSnapshot],
-    book: &StackBook,
+    book: &StackTable,
     sessions: &HashMap<u32, ThreadSession>,
     width: usize,
 ) -> String {
@@ -50,7 +50,7 @@ fn stacks(
     stacks_text(&input, &options)
 }
 
-fn profile((profile, book): &(Profile, StackBook), width: usize) -> String {
+fn profile((profile, book): &(Profile, StackTable), width: usize) -> String {
     profile_text(profile, book, &profile_options(width))
 }
 
@@ -65,12 +65,12 @@ fn profile_options(width: usize) -> ProfileTextOptions {
     }
 }
 
-fn diff(a: &(Profile, StackBook), b: &(Profile, StackBook), by: RankBy, width: usize) -> String {
+fn diff(a: &(Profile, StackTable), b: &(Profile, StackTable), by: RankBy, width: usize) -> String {
     let diff = profile_diff((&a.0, &a.1), (&b.0, &b.1), false, by);
     diff_text(&diff, ("calm", "stall"), &profile_options(width))
 }
 
-fn locks((table, book): &(LockTable, StackBook), width: usize) -> String {
+fn locks((table, book): &(LockTable, StackTable), width: usize) -> String {
     let input = LocksInput {
         pid: 4242,
         table,

@@ -1,6 +1,6 @@
 //! What the texts say, and that they fit.
 
-use model::{Depth, LockRow, StackBook, ThreadSnapshot};
+use model::{LockRow, StackTable, ThreadSnapshot, WaitCounting};
 use report::evidence::{
     locks_json::LocksInput,
     locks_text::{LocksTextOptions, locks_text},
@@ -140,7 +140,7 @@ fn nothing_is_said_as_such() {
         left_out: 0,
         ..data::server().snapshot
     };
-    let book = StackBook::default();
+    let book = StackTable::default();
     let sessions = std::collections::HashMap::new();
     assert_eq!(stacks(&[], &book, &sessions, 80), "pid 4242: no snapshot\n");
     let text = stacks(&[empty], &book, &sessions, 80);
@@ -162,7 +162,7 @@ fn nothing_is_said_as_such() {
     table.absent.clear();
     table.idle_threads = 0;
     table.to = table.from;
-    table.depth = Depth::Exact {
+    table.depth = WaitCounting::Exact {
         events: 0,
         stack_every: 0,
         cost_us: 0,

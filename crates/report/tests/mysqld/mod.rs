@@ -2,10 +2,10 @@
 //! table in which 57 threads wait for `kernel_mutex`, whose holder waits in malloc.
 
 use model::{
-    Absent, ChainLink, Depth, Frame, FutexWait, Holder, HolderBy, Incident, KernelLockRow,
-    LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile, ProfileCount,
-    Reason, RunState, Side, SnapshotNote, Stack, StackBook, StackEnd, StackEvidence, StackId,
-    Syscall, ThreadRun, WaitChain,
+    Absent, ChainLink, FrameSide, FutexWait, Holder, HolderBy, Incident, KernelLockRow, LockCaller,
+    LockRow, LockTable, Millis, NamedBy, Profile, ProfileCount, Reason, RunState, SnapshotMeta,
+    SnapshotMethod, Stack, StackEnd, StackEvidence, StackFrame, StackId, StackTable, Syscall,
+    ThreadRun, UnnamedReason, WaitChain, WaitCounting,
 };
 
 use crate::common::{END_S, Noise, ONSET_S};
@@ -93,7 +93,7 @@ pub(crate) fn incident() -> Incident {
 }
 
 /// The profile before (`half` 0) and in the stall (1), of a server under load.
-pub(crate) fn profile(book: &mut StackBook, half: usize) -> Profile {
+pub(crate) fn profile(book: &mut StackTable, half: usize) -> Profile {
     let mut noise = Noise(0x5eed + half as u64);
     let mut counts = Vec::new();
     for (statement, times) in STATEMENTS {
@@ -187,8 +187,8 @@ fn middle(variant: u64) -> String {
 }
 
 /// A stack from names outermost first; `k:` marks the kernel's, `·` stands for a blank in a name.
-fn intern(book: &mut StackBook, names: &str, end: StackEnd) -> StackId {
-    let frames: Vec<Frame> = names
+fn intern(book: &mut StackTable, names: &str, end: StackEnd) -> StackId {
+    let frames: Vec<StackFrame> = names
         .split_whitespace()
         .rev()
         .map(|name| {
@@ -201,15 +201,15 @@ fn intern(book: &mut StackBook, names: &str, end: StackEnd) -> StackId {
                 _ if name.starts_with("runtime.") => "node_exporter",
                 _ => "mysqld",
             };
-            Frame {
+            StackFrame {
                 name: kernel.unwrap_or(name).replace('·', " "),
                 image: image.to_owned(),
                 side: if kernel.is_some() {
-                    Side::Kernel
+                    FrameSide::Kernel
                 } else {
-                    Side::User
+                    FrameSide::User
                 },
-                nameless: name.contains("+0x").then_some(Nameless::NoSymbol),
+                nameless: name.contains("+0x").then_some(UnnamedReason::NoSymbol),
             }
         })
         .collect();
@@ -227,7 +227,7 @@ fn statement(rest: &str) -> String {
 }
 
 fn evidence() -> StackEvidence {
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let profiles = vec![profile(&mut book, 0), profile(&mut book, 1)];
     let mut notes = Vec::new();
     for second in ONSET_S - 60..ONSET_S + 6 {
@@ -383,10 +383,10 @@ fn evidence() -> StackEvidence {
     }
 }
 
-fn note(at: Millis) -> SnapshotNote {
-    SnapshotNote {
+fn note(at: Millis) -> SnapshotMeta {
+    SnapshotMeta {
         at,
-        method: Method::Bpf,
+        method: SnapshotMethod::Bpf,
         wall_us: 4_300 + at % 1_700,
         stopped_us: 0,
         threads: 452,
@@ -419,7 +419,7 @@ fn run(tid: u32, span: (Millis, Millis), state: RunState, call: &str, stack: Sta
     }
 }
 
-fn table(book: &mut StackBook, holder: StackId, arena: StackId, later: u64) -> LockTable {
+fn table(book: &mut StackTable, holder: StackId, arena: StackId, later: u64) -> LockTable {
     let mut caller = |path: &str, waits: u64, total_ms: f64| {
         let names: Vec<&str> = path.split(' ').collect();
         let outermost: Vec<&str> = names.iter().rev().copied().collect();
@@ -562,7 +562,7 @@ fn table(book: &mut StackBook, holder: StackId, arena: StackId, later: u64) -> L
     LockTable {
         from: (ONSET_S + 6 + later * 10) * 1000,
         to: (ONSET_S + 16 + later * 10) * 1000,
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: 200,
             interval_ms: 50.3,
         },
@@ -614,9 +614,9 @@ fn table(book: &mut StackBook, holder: StackId, arena: StackId, later: u64) -> L
     }
 }
 
-fn exact(book: &mut StackBook) -> LockTable {
+fn exact(book: &mut StackTable) -> LockTable {
     let mut table = table(book, StackId(0), StackId(0), 1);
-    table.depth = Depth::Exact {
+    table.depth = WaitCounting::Exact {
         events: 48_112,
         stack_every: 16,
         cost_us: 61_000,

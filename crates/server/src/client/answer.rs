@@ -111,7 +111,7 @@ impl Reading<'_> {
     fn next(&mut self, deadline: &Deadline) -> Result<(), ClientError> {
         self.in_order &= self.packets.receive(&mut self.packet, deadline)?;
         match self.packet.first() {
-            Some(0xff) => Err(ClientError::told(&self.packet)),
+            Some(0xff) => Err(ClientError::from_error_packet(&self.packet)),
             Some(_) if self.in_order => Ok(()),
             Some(_) => Err(ClientError::garbled("packets are out of order")),
             None => Err(ClientError::garbled("an empty packet")),

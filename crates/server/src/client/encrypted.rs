@@ -169,7 +169,7 @@ impl Encrypted {
             Err(error) => {
                 // The server is told why, where there is room for it.
                 let _ = self.connection.write_tls(&mut Raw(socket));
-                Err(self.told(&error))
+                Err(self.client_error(&error))
             }
         }
     }
@@ -191,7 +191,7 @@ impl Encrypted {
     }
 
     /// What an error of TLS means, and what to do about it.
-    fn told(&self, error: &Error) -> ClientError {
+    fn client_error(&self, error: &Error) -> ClientError {
         let host = &self.host;
         let trusted = self.tls.trusted();
         let weaker = "or do without by --ssl-mode REQUIRED (encrypted, not verified)";

@@ -1,3 +1,5 @@
+//! Why the client has no connection, or no answer.
+
 use std::borrow::Cow;
 
 use thiserror::Error;
@@ -50,7 +52,7 @@ impl ClientError {
     /// The error that an error packet tells (its first byte, 0xff, included).
     ///
     /// MySQL source code documentation, "ERR_Packet"; before the handshake the state is missing.
-    pub(super) fn told(packet: &[u8]) -> Self {
+    pub(super) fn from_error_packet(packet: &[u8]) -> Self {
         let mut fields = Fields(packet);
         let (Some(0xff), Some(code)) = (fields.u8(), fields.u16()) else {
             return Self::garbled("an error packet without a number");
@@ -84,7 +86,7 @@ mod tests {
 
     #[test]
     fn an_error_packet_is_one_harmless_line() {
-        let told = |packet: &[u8]| ClientError::told(packet).to_string();
+        let told = |packet: &[u8]| ClientError::from_error_packet(packet).to_string();
         assert_eq!(
             told(b"\xff\x15\x04#28000Access denied for user 'a'@'localhost'"),
             "ERROR 1045 (28000): Access denied for user 'a'@'localhost'"

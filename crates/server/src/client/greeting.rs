@@ -39,7 +39,7 @@ impl Greeting {
         let mut fields = Fields(packet);
         match fields.u8() {
             Some(10) => {}
-            Some(0xff) => return Err(ClientError::told(packet)),
+            Some(0xff) => return Err(ClientError::from_error_packet(packet)),
             Some(9) => {
                 return Err(ClientError::Login(
                     "the server speaks the protocol of MySQL 3, which freezeframe does not".into(),

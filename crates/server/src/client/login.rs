@@ -9,7 +9,7 @@ use super::packets::Packets;
 use super::public_key::PublicKey;
 use super::scramble;
 use crate::Login;
-use crate::tls::{Leads, TlsMode};
+use crate::tls::{PeerLocation, TlsMode};
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
@@ -49,7 +49,7 @@ pub(super) fn log_in(
     let mut trial = Trial {
         password: login.password.as_deref().unwrap_or("").as_bytes(),
         is_private: packets.stream.is_private(),
-        is_closed: is_encrypted || packets.stream.leads == Leads::Socket,
+        is_closed: is_encrypted || packets.stream.leads == PeerLocation::Socket,
         plugin: NATIVE.to_owned(),
         nonce: greeting.nonce.to_vec(),
     };
@@ -66,7 +66,12 @@ pub(super) fn log_in(
             .ok_or_else(|| ClientError::garbled("an empty packet in the login"))?;
         let reply = match first {
             0x00 => return Ok(greeting.id),
-            0xff => return Err(with_advice(ClientError::told(&packet), is_encrypted)),
+            0xff => {
+                return Err(with_advice(
+                    ClientError::from_error_packet(&packet),
+                    is_encrypted,
+                ));
+            }
             0xfe => Some(trial.switched(rest)?),
             0x01 => trial.more(rest)?,
             _ => return Err(ClientError::garbled("it is no step of a login")),

@@ -17,7 +17,7 @@ use super::deadline::Deadline;
 use super::encrypted::Encrypted;
 use super::error::ClientError;
 use crate::Address;
-use crate::tls::{Leads, Tls, TlsMode};
+use crate::tls::{PeerLocation, Tls, TlsMode};
 
 /// How often a unix socket is tried whose queue is full: nothing tells when it has room.
 const RETRY: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ const RETRY: Duration = Duration::from_millis(20);
 pub(super) struct Stream {
     socket: OwnedFd,
     /// Where it leads.
-    pub(super) leads: Leads,
+    pub(super) leads: PeerLocation,
     /// The server's name, for its certificate: what was asked for, and the address that it has.
     host: String,
     peer: Option<IpAddr>,
@@ -74,7 +74,7 @@ impl Stream {
 
     /// Nobody but the server hears what is said: it is a process of this host, or has proved who it is.
     pub(super) fn is_private(&self) -> bool {
-        self.leads == Leads::Socket || self.is_verified
+        self.leads == PeerLocation::Socket || self.is_verified
     }
 
     /// Some bytes, at least one.
@@ -144,7 +144,7 @@ fn unix(path: &Path, deadline: &Deadline) -> Result<Stream, ClientError> {
             Ok(()) => {
                 return Ok(Stream {
                     socket,
-                    leads: Leads::Socket,
+                    leads: PeerLocation::Socket,
                     host: "localhost".to_owned(),
                     peer: None,
                     tls: None,
@@ -187,8 +187,8 @@ fn tcp(host: &str, address: SocketAddr, deadline: &Deadline) -> Result<Stream, C
     // Both ends have one address: what is sent leaves no host.
     let is_ours = client.is_some_and(|client| client.ip() == address.ip());
     let leads = match is_ours || address.ip().is_loopback() {
-        true => Leads::ThisHost,
-        false => Leads::Elsewhere,
+        true => PeerLocation::ThisHost,
+        false => PeerLocation::Elsewhere,
     };
     Ok(Stream {
         socket,

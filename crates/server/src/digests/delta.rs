@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use model::{
-    Absent, Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryWay, Reason,
+    Absent, Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryMethod, Reason,
 };
 
-use super::asked::Counts;
+use super::coverage::Counts;
 use super::{DigestReading, DigestRow, DigestSums, WHAT, is_own};
 use crate::digests::text::fingerprint_of_digest_text;
 
@@ -81,7 +81,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .saturating_sub(no_room.map_or(0, |sums| sums.count));
     QueryDigest {
         tried: Vec::new(),
-        way: QueryWay::PerformanceSchema,
+        way: QueryMethod::PerformanceSchema,
         from_us: Some(before.at_us),
         to_us: Some(after.at_us),
         count: total(told.iter().map(|class| class.count)).saturating_add(folded.count),
@@ -263,12 +263,12 @@ fn blind(
              program counts beside the call",
         ),
     ];
-    match Counts::of(after).since(Counts::of(before)) {
+    match Counts::from_reading(after).since(Counts::from_reading(before)) {
         Some(asked) if asked.is_more() => {
             blind.push(Absent::new(
                 "statements without a digest",
                 Reason::Unsupported,
-                format!("{}: packets and the general log have them", asked.words()),
+                format!("{}: packets and the general log have them", asked.to_text()),
             ));
         }
         Some(_) => {}

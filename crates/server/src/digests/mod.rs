@@ -5,7 +5,7 @@
 //! time and not the window between two readings, so they are not read, but for the extremes: one that a window moved was
 //! reached in the window.
 
-mod asked;
+mod coverage;
 mod delta;
 mod text;
 
@@ -15,11 +15,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::{Absent, QueryDigest, Reason};
 
 use crate::connection::Row;
-use crate::{OwnPart, ServerError, Session};
+use crate::{OwnStatementFilter, ServerError, Session};
 
-use asked::Counts;
+use coverage::Counts;
 
-pub use asked::Asked;
+pub use coverage::DigestCoverage;
 pub use delta::delta;
 pub use text::fingerprint_of_digest_text;
 
@@ -63,13 +63,13 @@ const COUNTED: &str = "SELECT SUM(COUNT_STAR) FROM performance_schema.events_sta
 /// The sums of one row since it was made. Times are picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DigestSums {
-    /// Statements.
+    /// Statements that were executed (`COUNT_STAR`).
     pub count: u64,
-    /// Time.
+    /// Their time together (`SUM_TIMER_WAIT`).
     pub wait: u64,
     /// The shortest statement of all; 0 where there was none.
     pub wait_min: u64,
-    /// The longest.
+    /// The longest statement of all (`MAX_TIMER_WAIT`).
     pub wait_max: u64,
     /// Time in which they waited for locks of tables.
     pub lock: u64,
@@ -135,8 +135,8 @@ pub struct DigestReading {
 pub struct DigestReader {
     previous: Option<DigestReading>,
     texts: HashMap<String, String>,
-    asked: Option<Asked>,
-    own: OwnPart,
+    asked: Option<DigestCoverage>,
+    own: OwnStatementFilter,
 }
 
 impl DigestReader {
@@ -188,7 +188,7 @@ impl DigestReader {
                 row.text.clone_from(text);
             }
         }
-        self.asked = Counts::of(&now).since(Counts::of(before));
+        self.asked = Counts::from_reading(&now).since(Counts::from_reading(before));
         let mut digest = delta(before, &now);
         self.own.take_out(&mut digest, session.own());
         for row in now.rows.values_mut() {
@@ -199,21 +199,24 @@ impl DigestReader {
     }
 
     /// How much the server was asked in the stretch of the last difference, where it tells.
-    pub fn asked(&self) -> Option<Asked> {
+    pub fn coverage(&self) -> Option<DigestCoverage> {
         self.asked
     }
 
     /// How much it was asked since the reading before, which stays in force: two short questions.
-    pub fn look(&self, session: &mut Session) -> Result<Option<Asked>, ServerError> {
+    pub fn measure_coverage(
+        &self,
+        session: &mut Session,
+    ) -> Result<Option<DigestCoverage>, ServerError> {
         let Some(before) = &self.previous else {
             return Ok(None);
         };
         let (rows, _) = session.rows(COUNTED, 1)?;
         let now = Counts {
-            counted: rows.first().map_or(0, |row| number(row.at(0))),
+            counted: rows.first().map_or(0, |row| number(row.column(0))),
             questions: read_status(session)?.questions,
         };
-        Ok(now.since(Counts::of(before)))
+        Ok(now.since(Counts::from_reading(before)))
     }
 
     /// Forgets the reading before: the next one begins anew.
@@ -227,7 +230,7 @@ fn is_on(session: &mut Session) -> Result<(), Absent> {
     let (rows, _) = session
         .rows("SELECT @@performance_schema", 1)
         .map_err(|error| error.absent(WHAT))?;
-    if rows.first().is_none_or(|row| row.at(0) != "1") {
+    if rows.first().is_none_or(|row| row.column(0) != "1") {
         return Err(unsupported(
             "performance_schema is off; it is switched on by performance_schema=ON in the server's option file",
         ));
@@ -313,8 +316,8 @@ fn read_status(session: &mut Session) -> Result<Status, ServerError> {
     let value = |name: &str| {
         let row = rows
             .iter()
-            .find(|row| row.at(0).eq_ignore_ascii_case(name))?;
-        row.at(1).parse().ok()
+            .find(|row| row.column(0).eq_ignore_ascii_case(name))?;
+        row.column(1).parse().ok()
     };
     Ok(Status {
         questions: value("Questions"),
@@ -359,7 +362,7 @@ fn read_texts(
     let (rows, _) = session.rows(&texts_question(digests), ROWS_MAX)?;
     for row in rows {
         if texts.len() < TEXTS_MAX {
-            texts.insert(row.at(0).to_owned(), row.at(1).to_owned());
+            texts.insert(row.column(0).to_owned(), row.column(1).to_owned());
         }
     }
     Ok(())

@@ -138,7 +138,7 @@ impl Eq for Tls {}
 
 /// Where a connection leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum PeerLocation {
     /// To a process of this host, by a unix socket.
     Socket,
     /// To this host, by TCP.
@@ -167,24 +167,24 @@ impl Tls {
     }
 
     /// What holds for a connection that leads there.
-    pub(crate) fn mode(&self, leads: Leads) -> TlsMode {
+    pub(crate) fn mode(&self, leads: PeerLocation) -> TlsMode {
         let options = &self.0.options;
         let is_own = options.cert.is_some();
         match (options.mode, leads) {
-            (Some(mode), Leads::ThisHost | Leads::Elsewhere) => mode,
+            (Some(mode), PeerLocation::ThisHost | PeerLocation::Elsewhere) => mode,
             // Nobody else hears it and nobody else answers; but an account may want it, or our certificate.
-            (Some(mode), Leads::Socket) if mode >= TlsMode::Required || is_own => {
+            (Some(mode), PeerLocation::Socket) if mode >= TlsMode::Required || is_own => {
                 mode.min(TlsMode::Preferred)
             }
-            (Some(_), Leads::Socket) => TlsMode::Disabled,
-            (None, Leads::Socket) if is_own => TlsMode::Preferred,
-            (None, Leads::Socket) => TlsMode::Disabled,
+            (Some(_), PeerLocation::Socket) => TlsMode::Disabled,
+            (None, PeerLocation::Socket) if is_own => TlsMode::Preferred,
+            (None, PeerLocation::Socket) => TlsMode::Disabled,
             // As MySQL's clients: who names authorities means them.
-            (None, Leads::ThisHost) if options.ca.is_some() => TlsMode::VerifyCa,
-            (None, Leads::ThisHost) if is_own || options.is_wanted => TlsMode::Required,
-            (None, Leads::ThisHost) => TlsMode::Disabled,
-            (None, Leads::Elsewhere) if options.ca.is_some() => TlsMode::VerifyCa,
-            (None, Leads::Elsewhere) => TlsMode::VerifyIdentity,
+            (None, PeerLocation::ThisHost) if options.ca.is_some() => TlsMode::VerifyCa,
+            (None, PeerLocation::ThisHost) if is_own || options.is_wanted => TlsMode::Required,
+            (None, PeerLocation::ThisHost) => TlsMode::Disabled,
+            (None, PeerLocation::Elsewhere) if options.ca.is_some() => TlsMode::VerifyCa,
+            (None, PeerLocation::Elsewhere) => TlsMode::VerifyIdentity,
         }
     }
 
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn another_host_is_verified_and_this_one_needs_nothing() {
-        use Leads::{Elsewhere, Socket, ThisHost};
+        use PeerLocation::{Elsewhere, Socket, ThisHost};
         let usual = Tls::default();
         assert_eq!(usual.mode(Elsewhere), TlsMode::VerifyIdentity);
         assert_eq!(usual.mode(ThisHost), TlsMode::Disabled);

@@ -25,7 +25,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) fn of(byte: u8) -> Option<Self> {
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             0x00 => Self::Plain("Sleep"),
             0x01 => Self::Quit,
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn commands() {
-        assert_eq!(Command::of(3), Some(Command::Query));
-        assert_eq!(Command::of(0x50), None);
+        assert_eq!(Command::from_byte(3), Some(Command::Query));
+        assert_eq!(Command::from_byte(0x50), None);
         assert!(Command::Quit.has_no_answer() && !Command::Query.has_no_answer());
     }
 }

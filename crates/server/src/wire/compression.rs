@@ -5,7 +5,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-use super::frames::{FrameReader, length_in};
+use super::framing::{FramingReader, length_in};
 use super::limits::{OPENED_BYTES_MAX, ZSTD_WINDOW_MAX};
 
 /// Of 128 KiB each: one alone is usual.
@@ -13,16 +13,16 @@ const ZSTD_BLOCKS_MAX: usize = 64;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Cuts a compressed stream into its packets: the compressed bytes, and how many they were before.
-pub(super) type CompressedReader = FrameReader<7>;
+pub(super) type CompressedReader = FramingReader<7>;
 
 /// Opens compressed packets; one for all connections, since nothing goes on from one packet to the next.
-pub(super) struct Opener {
+pub(super) struct Decompressor {
     zlib: Decompress,
     zstd: FrameDecoder,
     output: Vec<u8>,
 }
 
-impl Default for Opener {
+impl Default for Decompressor {
     fn default() -> Self {
         let mut zstd = FrameDecoder::new();
         zstd.set_max_window_size(ZSTD_WINDOW_MAX);
@@ -34,7 +34,7 @@ impl Default for Opener {
     }
 }
 
-impl Opener {
+impl Decompressor {
     /// The packet that a reader has just completed: the bytes that come out, and how many more there were.
     pub(super) fn open<'a>(&'a mut self, reader: &'a CompressedReader) -> (&'a [u8], u64) {
         let (packet, header) = (&reader.kept, reader.header());
@@ -122,9 +122,9 @@ pub(super) fn has_magic(payload: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frames::Fed;
+    use super::super::framing::FramingStep;
     use super::super::limits::COMPRESSED_BYTES_MAX;
-    use super::super::stream::Piece;
+    use super::super::stream::StreamItem;
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
@@ -148,12 +148,12 @@ mod tests {
         bytes
     }
 
-    fn open(pieces: &[Piece<'_>]) -> Vec<(Vec<u8>, u64)> {
-        let (mut reader, mut opener) = (CompressedReader::default(), Opener::default());
+    fn open(pieces: &[StreamItem<'_>]) -> Vec<(Vec<u8>, u64)> {
+        let (mut reader, mut opener) = (CompressedReader::default(), Decompressor::default());
         let mut all = Vec::new();
         for piece in pieces {
             let mut piece = *piece;
-            while reader.feed(&mut piece, COMPRESSED_BYTES_MAX) == Fed::Whole {
+            while reader.feed(&mut piece, COMPRESSED_BYTES_MAX) == FramingStep::Whole {
                 let (bytes, missing) = opener.open(&reader);
                 all.push((bytes.to_vec(), missing));
             }
@@ -177,7 +177,10 @@ mod tests {
         ];
         for cut in 0..stream.len() {
             let (first, second) = stream.split_at(cut);
-            assert_eq!(open(&[Piece::Bytes(first), Piece::Bytes(second)]), expected);
+            assert_eq!(
+                open(&[StreamItem::Bytes(first), StreamItem::Bytes(second)]),
+                expected
+            );
         }
         assert!(has_magic(&zlib(&plain)) && has_magic(&zstd(&plain)));
         assert!(!has_magic(b"select") && !has_magic(b"x"));
@@ -190,8 +193,8 @@ mod tests {
             .collect();
         let packed = packet(plain.len(), &zlib(&plain));
         let pieces = [
-            Piece::Bytes(&packed[..2000]),
-            Piece::Gap(packed.len() as u64 - 2000),
+            StreamItem::Bytes(&packed[..2000]),
+            StreamItem::Gap(packed.len() as u64 - 2000),
         ];
         let all = open(&pieces);
         assert_eq!(all.len(), 1);
@@ -201,8 +204,8 @@ mod tests {
         // Of zstd whole frames come out, and of others nothing.
         let packed = packet(plain.len(), &zstd(&plain));
         let pieces = [
-            Piece::Bytes(&packed[..2000]),
-            Piece::Gap(packed.len() as u64 - 2000),
+            StreamItem::Bytes(&packed[..2000]),
+            StreamItem::Gap(packed.len() as u64 - 2000),
         ];
         let (bytes, missing) = &open(&pieces)[0];
         assert_eq!(bytes.len() as u64 + missing, plain.len() as u64);
@@ -212,9 +215,9 @@ mod tests {
     fn a_packet_that_becomes_more_than_it_says_is_cut() {
         let plain = vec![0; 4 << 20];
         for packed in [zlib(&plain), zstd(&plain)] {
-            let all = open(&[Piece::Bytes(&packet(1000, &packed))]);
+            let all = open(&[StreamItem::Bytes(&packet(1000, &packed))]);
             assert_eq!((all[0].0.len(), all[0].1), (1000, 0));
-            let all = open(&[Piece::Bytes(&packet(plain.len(), &packed))]);
+            let all = open(&[StreamItem::Bytes(&packet(plain.len(), &packed))]);
             assert_eq!(all[0].0.len(), OPENED_BYTES_MAX);
         }
         for garbage in [
@@ -223,7 +226,7 @@ mod tests {
             b"",
             b"x",
         ] {
-            let all = open(&[Piece::Bytes(&packet(100, garbage))]);
+            let all = open(&[StreamItem::Bytes(&packet(100, garbage))]);
             assert_eq!(all[0].0.len() as u64 + all[0].1, 100);
         }
     }

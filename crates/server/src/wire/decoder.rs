@@ -1,10 +1,12 @@
+//! TCP segments to their connections: the entrance of the passive decoder.
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
 
 use super::connection::{Connection, Each};
 use super::limits::CONNECTIONS_MAX;
-use super::open_before::{Known, OpenBefore};
+use super::prior_connections::{PriorConnection, PriorConnections};
 use super::shared::{Connections, Shared};
 use super::statement::Statement;
 
@@ -107,7 +109,7 @@ pub struct Decoder {
     connections: HashMap<Ends, Connection, Keyed>,
     shared: Shared,
     next: u64,
-    known: Box<Known>,
+    known: Box<PriorConnections>,
 }
 
 impl Decoder {
@@ -128,8 +130,8 @@ impl Decoder {
 
     /// Takes what the server tells of connections that are open: once, as soon as it is known. It counts for connections
     /// whose beginning was not seen.
-    pub fn know(&mut self, open: Vec<OpenBefore>) {
-        *self.known = Known::new(open);
+    pub fn know(&mut self, open: Vec<PriorConnection>) {
+        *self.known = PriorConnections::new(open);
         for ((client, _), connection) in &mut self.connections {
             if connection.is_from_before()
                 && let Some(known) = self.known.take(*client)

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use model::{Absent, ConnectionMix, Counted, QueryClass, QueryDigest, QueryWay};
+use model::{Absent, ConnectionMix, Counted, QueryClass, QueryDigest, QueryMethod};
 use sql::digest::{Digester, LogDigest, Options, Order};
 use sql::log::{Event, LogTime};
 
@@ -129,7 +129,7 @@ impl Collector {
     pub fn finish(self, captured: &Captured, blind: Vec<Absent>) -> QueryDigest {
         let mut told = self
             .digester
-            .finish(QueryWay::Packets, &Order::Usual, None, false);
+            .finish(QueryMethod::Packets, &Order::Usual, None, false);
         complete(&mut told, captured, blind);
         told.digest
     }

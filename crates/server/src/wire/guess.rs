@@ -28,24 +28,24 @@ fn is_plain(bytes: &[u8], segment: u32) -> bool {
         return false;
     };
     let length = u32::from_le_bytes([*a, *b, *c, 0]);
-    let Some(command) = Command::of(*command).filter(|_| length > 0) else {
+    let Some(command) = Command::from_byte(*command).filter(|_| length > 0) else {
         return false;
     };
     let end = length.saturating_add(4);
     if end == segment {
         return true;
     }
-    let is_text = matches!(command, Command::Query | Command::Prepare) && begins_as_text(text);
+    let is_text = matches!(command, Command::Query | Command::Prepare) && starts_as_text(text);
     // Several requests in one segment, or one in several.
     is_text || (end < segment && is_next_plain(bytes.get(end as usize..)))
 }
 
 fn is_next_plain(bytes: Option<&[u8]>) -> bool {
-    matches!(bytes, Some([_, _, _, 0, command, ..]) if Command::of(*command).is_some())
+    matches!(bytes, Some([_, _, _, 0, command, ..]) if Command::from_byte(*command).is_some())
 }
 
 /// As statements do, perhaps after the marks of query attributes.
-fn begins_as_text(text: &[u8]) -> bool {
+fn starts_as_text(text: &[u8]) -> bool {
     let text = text.strip_prefix(&[0, 1]).unwrap_or(text);
     let Some(start) = text.get(..8) else {
         return false;
@@ -90,22 +90,25 @@ pub(super) fn is_greeting(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8]) -> Guess {
+    fn guess_bytes(bytes: &[u8]) -> Guess {
         guess(bytes, bytes.len() as u32)
     }
 
     #[test]
     fn segments_from_clients() {
-        assert_eq!(of(b"\x09\0\0\0\x03select 1"), Guess::Plain);
-        assert_eq!(of(b"\x01\0\0\0\x0e"), Guess::Plain);
+        assert_eq!(guess_bytes(b"\x09\0\0\0\x03select 1"), Guess::Plain);
+        assert_eq!(guess_bytes(b"\x01\0\0\0\x0e"), Guess::Plain);
         assert_eq!(guess(b"\x09\x10\0\0\x03select aaaa", 1460), Guess::Plain);
-        assert_eq!(of(b"\x09\0\0\0\x03select 1 from t"), Guess::Plain);
-        assert_eq!(of(b"\x09\0\0\x01\x03select 1"), Guess::Unclear);
-        assert_eq!(of(b"\x09\0\0\0\x7fselect 1"), Guess::Unclear);
-        assert_eq!(of(b"ist lang und hat keinen Anfang"), Guess::Unclear);
-        assert_eq!(of(b""), Guess::Unclear);
+        assert_eq!(guess_bytes(b"\x09\0\0\0\x03select 1 from t"), Guess::Plain);
+        assert_eq!(guess_bytes(b"\x09\0\0\x01\x03select 1"), Guess::Unclear);
+        assert_eq!(guess_bytes(b"\x09\0\0\0\x7fselect 1"), Guess::Unclear);
         assert_eq!(
-            of(b"\x0d\0\0\0\0\0\0\x09\0\0\0\x03select 1"),
+            guess_bytes(b"ist lang und hat keinen Anfang"),
+            Guess::Unclear
+        );
+        assert_eq!(guess_bytes(b""), Guess::Unclear);
+        assert_eq!(
+            guess_bytes(b"\x0d\0\0\0\0\0\0\x09\0\0\0\x03select 1"),
             Guess::Compressed
         );
         assert_eq!(
@@ -116,6 +119,6 @@ mod tests {
             guess(b"\x40\0\0\0\x90\0\0\x28\xb5\x2f\xfd..", 71),
             Guess::Compressed
         );
-        assert_eq!(of(b"\x17\x03\x03\x00\x45............"), Guess::Tls);
+        assert_eq!(guess_bytes(b"\x17\x03\x03\x00\x45............"), Guess::Tls);
     }
 }

@@ -34,13 +34,13 @@ mod compression;
 mod connection;
 mod decoder;
 mod digest;
-mod frames;
+mod framing;
 mod guess;
 mod handshake;
 mod limits;
-mod open_before;
 mod packets;
 mod pending;
+mod prior_connections;
 mod reply;
 mod shared;
 mod statement;
@@ -52,6 +52,6 @@ pub use limits::{
     BUFFERED_BYTES_MAX, CONNECTIONS_MAX, PIPELINE_MAX, PREPARED_MAX, SEGMENTS_WAITING_MAX,
     STATEMENT_BYTES_MAX,
 };
-pub use open_before::OpenBefore;
+pub use prior_connections::PriorConnection;
 pub use shared::Connections;
 pub use statement::{Statement, StatementKind};

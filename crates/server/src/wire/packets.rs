@@ -1,8 +1,8 @@
 //! The protocol's packets in a stream: three bytes of length, one of sequence, the payload. A payload of 16 MiB - 1 or
 //! more goes on in the next packet.
 
-use super::frames::{Fed, FrameReader, length_in};
-use super::stream::Piece;
+use super::framing::{FramingReader, FramingStep, length_in};
+use super::stream::StreamItem;
 
 /// A packet of this length is not the last one of its payload.
 const PART_BYTES_MAX: u32 = 0xff_ffff;
@@ -10,7 +10,7 @@ const PART_BYTES_MAX: u32 = 0xff_ffff;
 /// Cuts a stream into packets, of which the beginnings are kept.
 #[derive(Debug, Default)]
 pub(super) struct PacketReader {
-    parts: FrameReader<4>,
+    parts: FramingReader<4>,
     /// The next part is not the first one.
     goes_on: bool,
     /// Bytes of the payload.
@@ -74,17 +74,17 @@ impl PacketReader {
         self.length > self.parts.kept.len() as u64
     }
 
-    /// Takes of a piece as much as belongs to one packet, and keeps `keep` bytes of its payload. After [`Fed::Whole`] the
+    /// Takes of a piece as much as belongs to one packet, and keeps `keep` bytes of its payload. After [`FramingStep::Whole`] the
     /// packet is there until the next call.
-    pub(super) fn feed(&mut self, piece: &mut Piece<'_>, keep: usize) -> Fed {
+    pub(super) fn feed(&mut self, piece: &mut StreamItem<'_>, keep: usize) -> FramingStep {
         loop {
             match self.parts.feed(piece, keep) {
-                Fed::More => return Fed::More,
-                Fed::Lost => {
+                FramingStep::More => return FramingStep::More,
+                FramingStep::Lost => {
                     self.goes_on = false;
-                    return Fed::Lost;
+                    return FramingStep::Lost;
                 }
-                Fed::Whole => {}
+                FramingStep::Whole => {}
             }
             let header = self.parts.header();
             let (part, [.., sequence]) = (length_in(&header), header);
@@ -95,7 +95,7 @@ impl PacketReader {
             self.length += u64::from(part);
             self.goes_on = part == PART_BYTES_MAX;
             if !self.goes_on {
-                return Fed::Whole;
+                return FramingStep::Whole;
             }
             self.parts.go_on();
         }
@@ -113,12 +113,12 @@ mod tests {
         bytes
     }
 
-    fn all(pieces: &[Piece<'_>], keep: usize) -> Vec<(u8, Vec<u8>, u64)> {
+    fn all(pieces: &[StreamItem<'_>], keep: usize) -> Vec<(u8, Vec<u8>, u64)> {
         let mut reader = PacketReader::default();
         let mut all = Vec::new();
         for piece in pieces {
             let mut piece = *piece;
-            while reader.feed(&mut piece, keep) == Fed::Whole {
+            while reader.feed(&mut piece, keep) == FramingStep::Whole {
                 all.push((reader.first, reader.head().to_vec(), reader.length));
             }
         }
@@ -135,10 +135,10 @@ mod tests {
         ];
         for cut in 0..=stream.len() {
             let (first, second) = stream.split_at(cut);
-            let pieces = [Piece::Bytes(first), Piece::Bytes(second)];
+            let pieces = [StreamItem::Bytes(first), StreamItem::Bytes(second)];
             assert_eq!(all(&pieces, 9), expected);
         }
-        let short = all(&[Piece::Bytes(&stream)], 2);
+        let short = all(&[StreamItem::Bytes(&stream)], 2);
         assert_eq!(short[0], (0, b"ab".to_vec(), 3));
     }
 
@@ -146,38 +146,38 @@ mod tests {
     fn a_payload_of_several_parts_is_one_packet() {
         let part = vec![b'x'; PART_BYTES_MAX as usize];
         let stream = [packet(0, &part), packet(1, b"yz"), packet(0, b"!")].concat();
-        let packets = all(&[Piece::Bytes(&stream)], 4);
+        let packets = all(&[StreamItem::Bytes(&stream)], 4);
         assert_eq!(packets.len(), 2);
         assert_eq!(packets[0], (0, b"xxxx".to_vec(), 0xff_ffff + 2));
         assert_eq!(packets[1], (0, b"!".to_vec(), 1));
         let exact = [packet(0, &part), packet(1, b""), packet(0, b"!")].concat();
-        assert_eq!(all(&[Piece::Bytes(&exact)], 4).len(), 2);
+        assert_eq!(all(&[StreamItem::Bytes(&exact)], 4).len(), 2);
     }
 
     #[test]
     fn a_gap_within_a_payload_is_passed_over_and_one_in_a_header_loses_the_place() {
         let stream = [packet(0, b"abcdef"), packet(0, b"gh")].concat();
         let pieces = [
-            Piece::Bytes(&stream[..6]),
-            Piece::Gap(3),
-            Piece::Bytes(&stream[9..]),
+            StreamItem::Bytes(&stream[..6]),
+            StreamItem::Gap(3),
+            StreamItem::Bytes(&stream[9..]),
         ];
         let packets = all(&pieces, 9);
         assert_eq!(packets[0], (0, b"ab".to_vec(), 6));
         assert_eq!(packets[1], (0, b"gh".to_vec(), 2));
         let pieces = [
-            Piece::Bytes(&stream[..10]),
-            Piece::Gap(1),
-            Piece::Bytes(&stream[11..]),
+            StreamItem::Bytes(&stream[..10]),
+            StreamItem::Gap(1),
+            StreamItem::Bytes(&stream[11..]),
         ];
         assert_eq!(all(&pieces, 9).len(), 1);
         let mut reader = PacketReader::default();
-        let mut gap = Piece::Gap(1);
-        assert_eq!(reader.feed(&mut gap, 9), Fed::Lost);
-        let mut bytes = Piece::Bytes(&stream);
-        assert_eq!(reader.feed(&mut bytes, 9), Fed::More);
+        let mut gap = StreamItem::Gap(1);
+        assert_eq!(reader.feed(&mut gap, 9), FramingStep::Lost);
+        let mut bytes = StreamItem::Bytes(&stream);
+        assert_eq!(reader.feed(&mut bytes, 9), FramingStep::More);
         reader.resume();
-        let mut bytes = Piece::Bytes(&stream);
-        assert_eq!(reader.feed(&mut bytes, 9), Fed::Whole);
+        let mut bytes = StreamItem::Bytes(&stream);
+        assert_eq!(reader.feed(&mut bytes, 9), FramingStep::Whole);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::reply::{At, Outcome, Shape};
+use super::reply::{Outcome, ReplyPosition, Shape};
 use super::statement::StatementKind;
 
 /// The text of a statement.
@@ -52,7 +52,7 @@ pub(super) struct Pending {
     pub(super) cut: bool,
     pub(super) at_us: i64,
     pub(super) shape: Shape,
-    pub(super) at: At,
+    pub(super) at: ReplyPosition,
     pub(super) outcome: Outcome,
     pub(super) after: After,
     /// The sequence number that the answer begins with.

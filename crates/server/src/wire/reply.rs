@@ -40,7 +40,7 @@ pub(super) enum Shape {
 
 /// How far the answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum At {
+pub(super) enum ReplyPosition {
     /// Before the first packet, or the first of a further result.
     #[default]
     First,
@@ -81,7 +81,7 @@ pub(super) enum Step {
 /// Takes one packet: the beginning of its payload, and its length.
 pub(super) fn step(
     shape: Shape,
-    at: &mut At,
+    at: &mut ReplyPosition,
     outcome: &mut Outcome,
     payload: &[u8],
     length: u64,
@@ -112,16 +112,16 @@ pub(super) fn step(
         }
         Shape::Rows => row(at, outcome, payload, length),
         Shape::Results => match *at {
-            At::First => result(at, outcome, payload, length),
-            At::Columns(left) => {
+            ReplyPosition::First => result(at, outcome, payload, length),
+            ReplyPosition::Columns(left) => {
                 *at = match left {
-                    0 | 1 => At::AfterColumns,
-                    _ => At::Columns(left - 1),
+                    0 | 1 => ReplyPosition::AfterColumns,
+                    _ => ReplyPosition::Columns(left - 1),
                 };
                 Step::More
             }
-            At::AfterColumns if *first == END && length == EOF_BYTES => {
-                *at = At::Rows;
+            ReplyPosition::AfterColumns if *first == END && length == EOF_BYTES => {
+                *at = ReplyPosition::Rows;
                 // A cursor's rows are fetched by other requests.
                 match Reader(payload.get(3..).unwrap_or_default()).u16() {
                     Some(status) if status & CURSOR_EXISTS != 0 => {
@@ -130,8 +130,8 @@ pub(super) fn step(
                     _ => Step::More,
                 }
             }
-            At::AfterColumns | At::Rows => {
-                *at = At::Rows;
+            ReplyPosition::AfterColumns | ReplyPosition::Rows => {
+                *at = ReplyPosition::Rows;
                 row(at, outcome, payload, length)
             }
         },
@@ -139,7 +139,7 @@ pub(super) fn step(
 }
 
 /// The first packet of a result.
-fn result(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
+fn result(at: &mut ReplyPosition, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
     match payload.first() {
         Some(&OK) => end(at, outcome, payload, length),
         Some(&LOCAL_INFILE) => Step::Infile,
@@ -154,16 +154,16 @@ fn result(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> St
             // CLIENT_OPTIONAL_RESULTSET_METADATA) a byte says whether they follow.
             let follow = reader.u8() != Some(0);
             *at = if follow {
-                At::Columns(columns)
+                ReplyPosition::Columns(columns)
             } else {
-                At::AfterColumns
+                ReplyPosition::AfterColumns
             };
             Step::More
         }
     }
 }
 
-fn row(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
+fn row(at: &mut ReplyPosition, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
     if payload.first() == Some(&END) && length < END_BYTES_MAX {
         return end(at, outcome, payload, length);
     }
@@ -172,7 +172,7 @@ fn row(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step 
 }
 
 /// An OK packet or an end of rows.
-fn end(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
+fn end(at: &mut ReplyPosition, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step {
     let mut reader = Reader(payload);
     let first = reader.u8();
     let fields = if first == Some(END) && length <= EOF_BYTES {
@@ -195,7 +195,7 @@ fn end(at: &mut At, outcome: &mut Outcome, payload: &[u8], length: u64) -> Step 
     }
     outcome.warnings = warnings.or(outcome.warnings);
     if status.is_some_and(|status| status & MORE_RESULTS != 0) {
-        *at = At::First;
+        *at = ReplyPosition::First;
         Step::More
     } else {
         Step::Done
@@ -208,7 +208,7 @@ mod tests {
 
     /// Steps of an answer and what it said.
     fn answer(shape: Shape, packets: &[&[u8]]) -> (Vec<Step>, Outcome) {
-        let (mut at, mut outcome) = (At::default(), Outcome::default());
+        let (mut at, mut outcome) = (ReplyPosition::default(), Outcome::default());
         let steps = packets
             .iter()
             .map(|packet| step(shape, &mut at, &mut outcome, packet, packet.len() as u64))

@@ -1,6 +1,6 @@
 //! What the connections of a decoder have in common: what was met, and how much may be kept.
 
-use super::compression::Opener;
+use super::compression::Decompressor;
 use super::limits::{
     BUFFERED_BYTES_MAX, COMPRESSED_BYTES_MAX, COMPRESSED_BYTES_SCARCE, STATEMENT_BYTES_MAX,
     STATEMENT_BYTES_SCARCE,
@@ -35,7 +35,7 @@ pub struct Connections {
 #[derive(Default)]
 pub(super) struct Shared {
     pub(super) connections: Connections,
-    pub(super) opener: Option<Box<Opener>>,
+    pub(super) opener: Option<Box<Decompressor>>,
     pub(super) held: usize,
 }
 

@@ -1,3 +1,5 @@
+//! A statement as it was seen on the wire, with its answer.
+
 use std::net::SocketAddr;
 
 /// What a client asked for.

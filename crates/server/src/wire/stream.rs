@@ -7,17 +7,17 @@ const OLD_BYTES_MAX: u32 = 64 << 20;
 
 /// What comes next in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum StreamItem<'a> {
     /// Bytes.
     Bytes(&'a [u8]),
     /// So many that were not seen.
     Gap(u64),
 }
 
-/// A [`Piece`] with what is known of it.
+/// A [`StreamItem`] with what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrival<'a> {
-    pub(super) piece: Piece<'a>,
+    pub(super) piece: StreamItem<'a>,
     /// When its segment was seen, microseconds.
     pub(super) at_us: i64,
     /// The piece begins with its segment, which had so many bytes.
@@ -44,7 +44,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// The connection begins: its first byte has the number after the SYN's.
-    pub(super) fn begin(&mut self, syn: u32) {
+    pub(super) fn start(&mut self, syn: u32) {
         *self = Self {
             next: Some(syn.wrapping_add(1)),
             ..Self::default()
@@ -182,7 +182,7 @@ impl Stream {
 /// `at_us`: when something was seen that came after it.
 fn gap(bytes: u32, at_us: i64) -> Arrival<'static> {
     Arrival {
-        piece: Piece::Gap(bytes.into()),
+        piece: StreamItem::Gap(bytes.into()),
         at_us: at_us.saturating_sub(1),
         segment: None,
     }
@@ -194,7 +194,7 @@ fn deliver(bytes: &[u8], length: u32, skip: u32, at_us: i64, each: &mut dyn FnMu
     let known = known.get(..(length - skip) as usize).unwrap_or(known);
     if !known.is_empty() {
         each(Arrival {
-            piece: Piece::Bytes(known),
+            piece: StreamItem::Bytes(known),
             at_us,
             segment: (skip == 0).then_some(length),
         });
@@ -212,11 +212,11 @@ mod tests {
     /// What comes out of segments: bytes, and a dot for each that is missing.
     fn text(segments: &[(u32, &[u8], u32)], acknowledged: Option<u32>) -> String {
         let mut stream = Stream::default();
-        stream.begin(u32::MAX - 3); // the numbers go past zero
+        stream.start(u32::MAX - 3); // the numbers go past zero
         let mut text = String::new();
         let mut each = |arrival: Arrival<'_>| match arrival.piece {
-            Piece::Bytes(bytes) => text += std::str::from_utf8(bytes).unwrap(),
-            Piece::Gap(count) => text += &".".repeat(count as usize),
+            StreamItem::Bytes(bytes) => text += std::str::from_utf8(bytes).unwrap(),
+            StreamItem::Gap(count) => text += &".".repeat(count as usize),
         };
         let first = u32::MAX - 2;
         for (at, bytes, length) in segments {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn waiting_is_bounded() {
         let mut stream = Stream::default();
-        stream.begin(0);
+        stream.start(0);
         let mut bytes = 0;
         for index in 0..10_000_u32 {
             stream.segment(
@@ -268,7 +268,7 @@ mod tests {
                 50,
                 true,
                 &mut |arrival| {
-                    if let Piece::Bytes(piece) = arrival.piece {
+                    if let StreamItem::Bytes(piece) = arrival.piece {
                         bytes += piece.len();
                     }
                 },

@@ -77,7 +77,7 @@ fn version_at(host: &str, server: &PrivateServer, login: &Login) -> Result<Strin
     assert!(variables.len() > 200, "{}", variables.len());
     Ok(rows
         .first()
-        .map_or_else(String::new, |row| row.at(1).to_owned()))
+        .map_or_else(String::new, |row| row.column(1).to_owned()))
 }
 
 fn refused(tried: Result<String, ServerError>, because: &str) {

@@ -70,6 +70,6 @@ pub(crate) fn is_entry(line: &str) -> bool {
 }
 
 /// Whether an entry begins with the line, so that it belongs to none before it.
-pub(crate) fn begins_entry(line: &str) -> bool {
+pub(crate) fn starts_entry(line: &str) -> bool {
     length(line) > 0 || BEGINS.iter().any(|begin| line.starts_with(begin))
 }

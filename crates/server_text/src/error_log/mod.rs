@@ -23,7 +23,7 @@ mod words;
 
 use crate::innodb;
 
-pub(crate) use head::{begins_entry as begins, is_entry};
+pub(crate) use head::{is_entry, starts_entry as begins};
 pub use words::is_message_word;
 
 /// Longest line that is kept, in bytes.
@@ -42,7 +42,7 @@ pub fn redact(text: &str) -> String {
             .unwrap_or(line)
             .trim_end_matches('\r');
         let start = out.len();
-        let begins = head::begins_entry(line);
+        let begins = head::starts_entry(line);
         if before == After::Statement && !begins {
             // The rest of a statement of several lines.
             continue;

@@ -29,7 +29,7 @@ pub(super) struct Waits {
 impl Waits {
     /// Reads one line without its log prefix.
     pub(super) fn read(&mut self, stem: &str) {
-        if let Some(wait) = begin(stem).or_else(|| mariadb_wait(stem)) {
+        if let Some(wait) = start_wait(stem).or_else(|| mariadb_wait(stem)) {
             self.close();
             self.open = Some(wait);
         } else if let Some(wait) = &mut self.open
@@ -55,7 +55,7 @@ impl Waits {
 }
 
 /// `--Thread 1 has waited at btr/btr0cur.c line 443 for 0.0000 seconds the semaphore:`
-fn begin(stem: &str) -> Option<SemaphoreWait> {
+fn start_wait(stem: &str) -> Option<SemaphoreWait> {
     let (thread, rest) = stem
         .strip_prefix("--Thread ")?
         .split_once(" has waited at ")?;
@@ -106,11 +106,11 @@ fn detail(wait: &mut SemaphoreWait, stem: &str) -> bool {
     } else if let Some(rest) = stem.strip_prefix("number of readers ") {
         wait.readers = leading_u64(rest);
     } else if let Some(rest) = stem.strip_prefix("Last time read locked in file ") {
-        wait.last_read_locked = place(rest);
+        wait.last_read_locked = source_position(rest);
     } else if let Some(rest) = stem.strip_prefix("Last time write locked in file ") {
-        wait.last_write_locked = place(rest);
+        wait.last_write_locked = source_position(rest);
     } else if let Some(rest) = stem.strip_prefix("Last time reserved in file ") {
-        wait.last_reserved = place(rest.split(',').next().unwrap_or(rest));
+        wait.last_reserved = source_position(rest.split(',').next().unwrap_or(rest));
     } else if stem == "wait has ended" || stem == "wait is ending" {
         wait.ended = true;
     } else {
@@ -166,7 +166,7 @@ fn file_and_line(text: &str) -> Option<(String, u32)> {
 }
 
 /// A place where a lock was taken, unless it never was.
-fn place(text: &str) -> Option<String> {
+fn source_position(text: &str) -> Option<String> {
     (!text.starts_with("not yet reserved")).then(|| text.trim().to_owned())
 }
 

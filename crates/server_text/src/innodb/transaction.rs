@@ -93,7 +93,7 @@ struct Lock {
 /// `---TRANSACTION 0 61205517, ACTIVE 0 sec, process no 3177, OS thread id 1183549248 starting
 /// index read, thread declared inside InnoDB 499`; `---TRANSACTION 5A90D1C2, ACTIVE (PREPARED) 4
 /// sec`; `---TRANSACTION (0x7fd0442a1b30), ACTIVE 3 sec`; `…, not started`.
-pub(super) fn begin(stem: &str) -> Block {
+pub(super) fn start_block(stem: &str) -> Block {
     let rest = stem
         .strip_prefix("---TRANSACTION")
         .unwrap_or(stem)

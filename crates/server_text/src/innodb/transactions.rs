@@ -8,7 +8,7 @@ use super::forms::{is_cut_mark, is_monitor_end};
 use super::lines::{Kind, Line};
 use super::numbers::{leading_u64, trx_number};
 use super::sections::Section;
-use super::transaction::{ActiveTransaction, Block, LockWait, begin};
+use super::transaction::{ActiveTransaction, Block, LockWait, start_block};
 
 /// Most lock waits that are kept. Their number is counted beyond it.
 pub const LOCK_WAITS_MAX: usize = 1_000;
@@ -90,7 +90,7 @@ impl Transactions {
             Kind::Transaction => {
                 self.close();
                 self.listed = true;
-                self.open = Some(begin(line.stem));
+                self.open = Some(start_block(line.stem));
             }
             Kind::Header => {
                 self.close();

@@ -1,6 +1,6 @@
 //! The digest at the end.
 
-use model::{Absent, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryWay, Reason};
+use model::{Absent, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMethod, Reason};
 
 use super::class::{Class, SummaryOptions, Translation};
 use super::measure::{SECOND_US, Unit};
@@ -21,7 +21,7 @@ impl Digester {
     /// as one. Samples have their literals only when `literals` says so.
     pub fn finish(
         mut self,
-        way: QueryWay,
+        way: QueryMethod,
         order: &Order,
         limit: Option<usize>,
         literals: bool,
@@ -177,17 +177,17 @@ impl Digester {
         slots.chain(self.options.per_connection.then_some(PER_CONNECTION))
     }
 
-    fn blind(&self, way: QueryWay, classes: u64, folded: u64) -> Vec<Absent> {
+    fn blind(&self, way: QueryMethod, classes: u64, folded: u64) -> Vec<Absent> {
         let mut blind = Vec::new();
         let mut add =
             |what: &str, reason, detail: String| blind.push(Absent::new(what, reason, detail));
         match way {
-            QueryWay::SlowLog => add(
+            QueryMethod::SlowLog => add(
                 "statements",
                 Reason::Unsupported,
                 "a slow log has what was slower than long_query_time when it was written, and no more".to_owned(),
             ),
-            QueryWay::GeneralLog => add(
+            QueryMethod::GeneralLog => add(
                 "times",
                 Reason::Unsupported,
                 "a general log tells neither how long statements took nor whether they failed".to_owned(),

@@ -1,6 +1,6 @@
 //! Digests.
 
-use model::{PER_CONNECTION, QueryWay};
+use model::{PER_CONNECTION, QueryMethod};
 use sql::digest::{Digester, Filter, GroupBy, Options, Order, QUANTILE_ERROR, Statistic};
 use sql::log::{Event, LogKind, LogTime, slow_border};
 
@@ -102,7 +102,7 @@ fn parts_are_the_whole() {
             digester.merge(one, database.as_deref());
             database = last.or(database);
         }
-        let parted = digester.finish(QueryWay::SlowLog, &Order::Usual, None, false);
+        let parted = digester.finish(QueryMethod::SlowLog, &Order::Usual, None, false);
         assert_eq!(parted.digest.classes.len(), whole.digest.classes.len());
         // The deviations are sums of floating numbers in another order.
         for (one, other) in parted
@@ -148,7 +148,7 @@ fn classes_over_the_limit_are_one() {
     // And those that are not asked for.
     let mut digester = Digester::new(Options::default());
     feed(&mut digester, log.as_bytes(), LogKind::Slow);
-    let two = digester.finish(QueryWay::SlowLog, &Order::Count, Some(2), false);
+    let two = digester.finish(QueryMethod::SlowLog, &Order::Count, Some(2), false);
     assert_eq!(two.digest.classes.len(), 2);
     assert_eq!(two.digest.folded.unwrap().classes_at_least, 1);
 }
@@ -185,7 +185,7 @@ fn memory_is_bounded() {
         }
     }
     feed(&mut digester, log.as_bytes(), LogKind::Slow);
-    let found = digester.finish(QueryWay::SlowLog, &Order::Usual, None, false);
+    let found = digester.finish(QueryMethod::SlowLog, &Order::Usual, None, false);
     assert_eq!(found.digest.count, 30_000);
     let told: u64 = found.digest.classes.iter().map(|class| class.count).sum();
     assert_eq!(told + found.digest.folded.unwrap().count, 30_000);
@@ -250,7 +250,7 @@ fn other_groups_and_orders() {
     let first = |order: Order| {
         let mut digester = Digester::new(Options::default());
         feed(&mut digester, log.as_bytes(), LogKind::Slow);
-        let found = digester.finish(QueryWay::SlowLog, &order, Some(1), false);
+        let found = digester.finish(QueryMethod::SlowLog, &order, Some(1), false);
         found.digest.classes[0].kind.clone()
     };
     assert_eq!(first(Order::Count), "SELECT");
@@ -270,7 +270,7 @@ fn samples_keep_literals_only_when_asked() {
     let sample = |literals| {
         let mut digester = Digester::new(Options::default());
         feed(&mut digester, log.as_bytes(), LogKind::Slow);
-        let found = digester.finish(QueryWay::SlowLog, &Order::Count, Some(1), literals);
+        let found = digester.finish(QueryMethod::SlowLog, &Order::Count, Some(1), literals);
         found.digest.classes[0].sample.clone().unwrap()
     };
     assert_eq!(sample(false), "SELECT b FROM t WHERE id = ?");
@@ -330,7 +330,7 @@ fn statements_of_no_log_are_digested_by_their_numbers() {
         });
     }
     assert!(digester.measures("statements_per_connection"));
-    let found = digester.finish(QueryWay::Packets, &Order::Usual, None, false);
+    let found = digester.finish(QueryMethod::Packets, &Order::Usual, None, false);
     assert_eq!((found.digest.count, found.digest.errors), (4, Some(1)));
     let [class] = &found.digest.classes[..] else {
         panic!("{found:?}")

@@ -89,7 +89,7 @@ proptest! {
         let mut digester = Digester::new(Options::default());
         feed(&mut digester, &log, kind);
         let events = read_by(&log, kind, log.len().max(1)).0.len() as u64;
-        let found = digester.finish(model::QueryWay::SlowLog, &Order::Usual, None, false);
+        let found = digester.finish(model::QueryMethod::SlowLog, &Order::Usual, None, false);
         prop_assert_eq!(found.digest.count, events);
         let classes: u64 = found.digest.classes.iter().map(|class| class.count).sum();
         prop_assert_eq!(classes, events);

@@ -113,8 +113,8 @@ pub(crate) fn digest(log: &str, options: Options) -> LogDigest {
     let mut digester = Digester::new(options);
     feed(&mut digester, log.as_bytes(), kind);
     let way = match kind {
-        LogKind::Slow => model::QueryWay::SlowLog,
-        LogKind::General => model::QueryWay::GeneralLog,
+        LogKind::Slow => model::QueryMethod::SlowLog,
+        LogKind::General => model::QueryMethod::GeneralLog,
     };
     digester.finish(way, &Order::Usual, None, false)
 }

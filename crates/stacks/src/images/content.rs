@@ -1,3 +1,5 @@
+//! The bytes of an image, from its file or from memory, and what tells one version of a file from another.
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -17,7 +19,7 @@ pub(crate) struct FileKey {
 }
 
 impl FileKey {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -57,7 +59,7 @@ impl Content {
         if !metadata.is_file() {
             return Err(io::Error::from(io::ErrorKind::InvalidInput));
         }
-        Ok((file, FileKey::of(&metadata)))
+        Ok((file, FileKey::from_metadata(&metadata)))
     }
 
     pub(crate) fn length(&self) -> io::Result<u64> {

@@ -1,3 +1,5 @@
+//! One program or library: its code, unwinding tables and symbols, read when they are first needed.
+
 use super::ImageId;
 use super::content::Content;
 use super::elf::Elf;

@@ -161,7 +161,8 @@ impl Images {
             return Content::Open(file);
         }
         // The plain path outlives the process, where it leads to the same file.
-        let plain = std::fs::metadata(path).is_ok_and(|metadata| FileKey::of(&metadata) == key);
+        let plain =
+            std::fs::metadata(path).is_ok_and(|metadata| FileKey::from_metadata(&metadata) == key);
         Content::Path(if plain { path } else { opened_as }.to_owned(), key)
     }
 

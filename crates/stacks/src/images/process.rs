@@ -1,9 +1,11 @@
+//! Which images a process has mapped, and what is at an address of it.
+
 use super::content::Content;
 use super::elf::Elf;
 use super::{Address, CodeAddress, Image, Images};
 use crate::names::symbols::Kind;
 use crate::shorten::shorten;
-use crate::unwind::kept::Unwinder;
+use crate::unwind::cache::Unwinder;
 use kernel::procfs::maps::{self, Mapping};
 use kernel::read::ReadError;
 use kernel::roots::ProcRoot;

@@ -1,3 +1,5 @@
+//! Reading InnoDB's latches, against memory that is laid out as the servers lay it out.
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use model::{Frame, RunState, Side, StackBook, StackId, Syscall, ThreadAt};
+use model::{FrameSide, RunState, SnapshotThread, StackFrame, StackId, StackTable, Syscall};
 
 use super::PATH_FRAMES;
-use super::known::{Era, Known, What, era_of, find};
+use super::known::{InnodbGeneration, KnownWait, WaitMeaning, era_of, find};
 use super::matching::matches_any;
 use super::own::{Kind, is_allocator, is_root, own_kind, reserves_event};
 use super::plain::plain;
@@ -13,15 +13,15 @@ use crate::syscalls;
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Doing {
+pub(super) enum Activity {
     /// It runs, waits for the disk, sleeps, or talks to somebody: it is at work.
     Works,
     /// It waits for work, in these words.
     Idle(&'static str),
     /// It waits for a lock, or for what makes a crowd like one.
-    Lock(Option<&'static Known>),
+    Lock(Option<&'static KnownWait>),
     /// It waits on something that is no lock as far as is known.
-    Condition(Option<&'static Known>),
+    Condition(Option<&'static KnownWait>),
 }
 
 /// The part of an InnoDB event that a thread waits on: both mean the same lock.
@@ -36,7 +36,7 @@ pub(super) enum EventPart {
 /// What a stack tells of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Class {
-    pub(super) doing: Doing,
+    pub(super) doing: Activity,
     pub(super) kind: Kind,
     /// It waits on a condition variable, whatever is made of it.
     pub(super) on_condition: bool,
@@ -56,7 +56,7 @@ pub(super) struct Class {
 
 impl Class {
     const WORKS: Self = Self {
-        doing: Doing::Works,
+        doing: Activity::Works,
         kind: Kind::Unknown,
         on_condition: false,
         own: 0,
@@ -70,7 +70,7 @@ impl Class {
     /// The same wait, known by its owner field to be one for a pthread mutex.
     pub(super) fn as_mutex(self) -> Self {
         Self {
-            doing: Doing::Lock(None),
+            doing: Activity::Lock(None),
             kind: Kind::Mutex,
             ..self
         }
@@ -106,7 +106,7 @@ enum Entry {
 }
 
 impl Entry {
-    fn of(syscall: Option<&Syscall>) -> Self {
+    fn from_syscall(syscall: Option<&Syscall>) -> Self {
         let Some(syscall) = syscall else {
             return Self::Unread;
         };
@@ -136,15 +136,15 @@ pub(super) fn syscall_name(syscall: &Syscall) -> &str {
 
 /// Classes of the stacks of one book, each found once.
 pub(super) struct Classifier<'a> {
-    book: &'a StackBook,
+    book: &'a StackTable,
     /// Plain names of the book's frames, by number.
     plain: Vec<String>,
-    era: Option<Era>,
+    era: Option<InnodbGeneration>,
     classes: HashMap<(StackId, Entry), Class>,
 }
 
 impl<'a> Classifier<'a> {
-    pub(super) fn new(book: &'a StackBook) -> Self {
+    pub(super) fn new(book: &'a StackTable) -> Self {
         let plain: Vec<String> = book
             .frames()
             .iter()
@@ -170,10 +170,10 @@ impl<'a> Classifier<'a> {
     /// One that was woken from its wait for a lock and has no processor yet still waits: it must try
     /// again when it runs, and counting every wait counts it so. One that was woken otherwise got
     /// what it waited for.
-    pub(super) fn thread(&mut self, thread: &ThreadAt) -> Class {
+    pub(super) fn thread(&mut self, thread: &SnapshotThread) -> Class {
         match thread.state {
             RunState::Sleeping | RunState::Other => {
-                self.class(thread.stack, Entry::of(thread.syscall.as_ref()))
+                self.class(thread.stack, Entry::from_syscall(thread.syscall.as_ref()))
             }
             RunState::Running if self.is_in(thread.stack, WAITS_FOR_FUTEX) => {
                 let class = self.class(thread.stack, Entry::Futex);
@@ -198,7 +198,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// A thread that is ready to run and was switched out: it has no processor.
-    pub(super) fn has_no_processor(&self, thread: &ThreadAt) -> bool {
+    pub(super) fn has_no_processor(&self, thread: &SnapshotThread) -> bool {
         thread.state == RunState::Running
             && (self.is_in(thread.stack, WAITS_FOR_FUTEX) || self.is_in(thread.stack, SWITCHES_OUT))
     }
@@ -212,7 +212,7 @@ impl<'a> Classifier<'a> {
             .filter(|id| {
                 self.book
                     .frame(**id)
-                    .is_some_and(|frame| frame.side == Side::Kernel)
+                    .is_some_and(|frame| frame.side == FrameSide::Kernel)
             })
             .and_then(|id| self.plain.get(id.0 as usize))
             .is_some_and(|name| matches_any(functions, name))
@@ -233,7 +233,7 @@ impl<'a> Classifier<'a> {
     }
 
     /// The user's part of a stack with plain names, innermost first.
-    fn user_frames(&self, stack: StackId) -> Vec<(&str, &Frame)> {
+    fn user_frames(&self, stack: StackId) -> Vec<(&str, &StackFrame)> {
         self.book
             .stack(stack)
             .frames
@@ -244,7 +244,7 @@ impl<'a> Classifier<'a> {
                     self.book.frame(*id)?,
                 ))
             })
-            .filter(|(_, frame)| frame.side == Side::User)
+            .filter(|(_, frame)| frame.side == FrameSide::User)
             .collect()
     }
 
@@ -285,14 +285,16 @@ impl<'a> Classifier<'a> {
         ) && above.first().is_some_and(|name| is_allocator(name));
         let known = find(own_names, above, kind, self.era);
         let doing = match known.map(|known| known.what) {
-            Some(What::Idle(words)) => Doing::Idle(words),
-            Some(What::Condition(_)) => Doing::Condition(known),
-            Some(What::Lock(_) | What::LockEach(_) | What::Wait(_)) => Doing::Lock(known),
-            None if kind.is_lock() || allocator => Doing::Lock(None),
+            Some(WaitMeaning::Idle(words)) => Activity::Idle(words),
+            Some(WaitMeaning::Condition(_)) => Activity::Condition(known),
+            Some(WaitMeaning::Lock(_) | WaitMeaning::LockEach(_) | WaitMeaning::Wait(_)) => {
+                Activity::Lock(known)
+            }
+            None if kind.is_lock() || allocator => Activity::Lock(None),
             None => match kind {
-                Kind::Input => Doing::Idle("waits for input"),
-                Kind::Sleep => Doing::Works,
-                _ => Doing::Condition(None),
+                Kind::Input => Activity::Idle("waits for input"),
+                Kind::Sleep => Activity::Works,
+                _ => Activity::Condition(None),
             },
         };
         Class {
@@ -307,7 +309,7 @@ impl<'a> Classifier<'a> {
                     .zip(frames.iter().skip(own))
                     .all(|(name, (_, frame))| frame.nameless.is_some() || is_root(name)),
             woken: false,
-            event: (self.era == Some(Era::KernelMutex))
+            event: (self.era == Some(InnodbGeneration::KernelMutex))
                 .then(|| event_part(own_names))
                 .flatten(),
             at_rest: on_condition && known.is_none() && self.is_shallow(stack, &frames[own..]),
@@ -316,7 +318,7 @@ impl<'a> Classifier<'a> {
 
     /// A thread's own first function, without a name, waits on a condition variable, or what it
     /// calls does: a background thread at rest.
-    fn is_shallow(&self, stack: StackId, above: &[(&str, &Frame)]) -> bool {
+    fn is_shallow(&self, stack: StackId, above: &[(&str, &StackFrame)]) -> bool {
         let inside = without_start(above);
         !inside.is_empty()
             && inside.len() <= SHALLOW_MAX
@@ -375,7 +377,9 @@ fn event_part(own: &[&str]) -> Option<EventPart> {
 }
 
 /// Without the functions that only start a thread, and what is further out.
-fn without_start<'s, 'f>(frames: &'s [(&'f str, &'f Frame)]) -> &'s [(&'f str, &'f Frame)] {
+fn without_start<'s, 'f>(
+    frames: &'s [(&'f str, &'f StackFrame)],
+) -> &'s [(&'f str, &'f StackFrame)] {
     let end = frames
         .iter()
         .position(|(name, frame)| {
@@ -391,13 +395,13 @@ fn starts_threads(image: &str) -> bool {
 
 /// The program makes the system call through libc's bare `syscall`, and no function of a lock's own
 /// is around it.
-fn calls_itself(own: &[(&str, &Frame)]) -> bool {
+fn calls_itself(own: &[(&str, &StackFrame)]) -> bool {
     own.iter().any(|(name, _)| *name == "syscall")
 }
 
 /// How many frames at the inner end are the lock's own, what they wait with, and whether there is a
 /// condition variable among them.
-fn own_part(frames: &[(&str, &Frame)]) -> (usize, Kind, bool) {
+fn own_part(frames: &[(&str, &StackFrame)]) -> (usize, Kind, bool) {
     let mut own = 0;
     let mut kind = Kind::Unknown;
     let mut on_condition = false;
@@ -444,7 +448,7 @@ fn own_part(frames: &[(&str, &Frame)]) -> (usize, Kind, bool) {
 }
 
 /// How many frames without a name there are before the next of a lock's own.
-fn bridge(frames: &[(&str, &Frame)]) -> Option<usize> {
+fn bridge(frames: &[(&str, &StackFrame)]) -> Option<usize> {
     let between = frames
         .iter()
         .take(BRIDGE_MAX + 1)

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Absent, Depth, LockTable, Reason, StackId};
+use model::{Absent, LockTable, Reason, StackId, WaitCounting};
 
-use super::classify::Doing;
+use super::classify::Activity;
 use super::fold::Tallies;
 use super::naming::{RowName, idles_after_all, lock_address, row_of};
 use super::rows::{CallerSums, RowSums};
@@ -125,7 +125,7 @@ pub fn exact_table(
     LockTable {
         from: waits.from,
         to: waits.to,
-        depth: Depth::Exact {
+        depth: WaitCounting::Exact {
             events: waits.events,
             stack_every: waits.stack_every,
             cost_us: waits.cost_us,
@@ -198,7 +198,7 @@ fn parts_of(
     let mut parts = BTreeMap::new();
     for sample in samples {
         let class = scene.classifier.futex_wait(sample.stack);
-        let goal = if matches!(class.doing, Doing::Idle(_))
+        let goal = if matches!(class.doing, Activity::Idle(_))
             || idles_after_all(&class, sample.address, symbols)
         {
             None

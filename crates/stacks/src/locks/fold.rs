@@ -147,7 +147,7 @@ fn families(scene: &Scene<'_>, tallies: &Tallies) -> BTreeMap<Family, Vec<RowId>
             continue;
         }
         let name = match (row.family.as_str(), row.named_by) {
-            ("", NamedBy::Address) => asked_by(tallies.get(&id), row.contended),
+            ("", NamedBy::Address) => caller_text(tallies.get(&id), row.contended),
             ("", _) => continue,
             (family, _) => family.to_owned(),
         };
@@ -160,7 +160,7 @@ fn families(scene: &Scene<'_>, tallies: &Tallies) -> BTreeMap<Family, Vec<RowId>
 }
 
 /// What a row known by its address is called: by the function that asked most often.
-fn asked_by(tally: Option<&Tally>, contended: bool) -> String {
+fn caller_text(tally: Option<&Tally>, contended: bool) -> String {
     let what = if contended { "lock" } else { "condition" };
     tally
         .and_then(|tally| {

@@ -10,12 +10,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{Holder, HolderBy, StackId, ThreadAt};
+use model::{Holder, HolderBy, SnapshotThread, StackId};
 
 use super::HOLDERS_MAX;
 use super::holding::{ArenaWork, arena_work, runs_under};
 use super::own::{Kind, own_kind};
-use super::scene::{Moment, RowId, Scene, Waiter};
+use super::scene::{RowId, Scene, SceneSnapshot, Waiter};
 
 /// The holders of each row's lock in one moment.
 pub(super) type Held = BTreeMap<RowId, Vec<(u32, HolderBy)>>;
@@ -83,7 +83,7 @@ pub(super) fn by_moment(scene: &Scene<'_>) -> Vec<Held> {
         .collect()
 }
 
-fn in_moment(work: &mut Work<'_, '_>, moment: &Moment<'_>) -> Held {
+fn in_moment(work: &mut Work<'_, '_>, moment: &SceneSnapshot<'_>) -> Held {
     let tids: HashSet<u32> = moment
         .snapshot
         .threads
@@ -149,8 +149,8 @@ fn by_owner_field(waiters: &[&Waiter<'_>], tids: &HashSet<u32>) -> Vec<(u32, Hol
 }
 
 /// The one thread that stands in code under the row's lock and does not wait for it.
-fn by_stack(work: &mut Work<'_, '_>, moment: &Moment<'_>, row: RowId) -> Option<u32> {
-    let awake: Vec<&ThreadAt> = moment
+fn by_stack(work: &mut Work<'_, '_>, moment: &SceneSnapshot<'_>, row: RowId) -> Option<u32> {
+    let awake: Vec<&SnapshotThread> = moment
         .snapshot
         .threads
         .iter()
@@ -207,7 +207,7 @@ fn only(mut tids: impl Iterator<Item = u32>) -> Option<u32> {
 /// A holder at one moment, as it is shown.
 pub(super) fn at_moment(
     scene: &Scene<'_>,
-    moment: &Moment<'_>,
+    moment: &SceneSnapshot<'_>,
     row: RowId,
     tid: u32,
     by: HolderBy,
@@ -232,7 +232,7 @@ pub(super) fn at_moment(
                     "waits for another of them".to_owned()
                 }
             }
-            _ => scene.words(moment, thread),
+            _ => scene.describe(moment, thread),
         },
     })
 }

@@ -1,7 +1,9 @@
+//! What a lock table is made of: snapshots, symbols of the addresses, waits that were counted.
+
 use std::collections::HashMap;
 use std::ops::Range;
 
-use model::{Millis, StackBook, StackId, ThreadSnapshot};
+use model::{Millis, StackId, StackTable, ThreadSnapshot};
 
 use crate::latches::Latch;
 
@@ -9,7 +11,7 @@ use crate::latches::Latch;
 #[derive(Debug, Clone, Copy)]
 pub struct Observed<'a> {
     /// The stacks that the snapshots mean.
-    pub book: &'a StackBook,
+    pub book: &'a StackTable,
     /// Snapshots of one process, in any order; a burst at 10 to 20 a second.
     pub snapshots: &'a [ThreadSnapshot],
 }
@@ -68,7 +70,7 @@ pub struct AddressTotals {
 /// One wait of those that were counted, with its stack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WaitSample {
-    /// The thread.
+    /// Id of the thread that waited.
     pub tid: u32,
     /// Address of the futex word.
     pub address: u64,
@@ -81,9 +83,9 @@ pub struct WaitSample {
 /// Waits of a stretch of time, all of them counted, some of them with a stack.
 #[derive(Debug, Clone, Copy)]
 pub struct ExactWaits<'a> {
-    /// Begin.
+    /// Start of the counting, on the recorder's clock.
     pub from: Millis,
-    /// End.
+    /// End of the counting, on the recorder's clock.
     pub to: Millis,
     /// Waits counted, also those of addresses that are not in `totals`.
     pub events: u64,

@@ -11,7 +11,7 @@ use super::own::Kind;
 
 /// What a known wait is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum WaitMeaning {
     /// For work, in these words (`waits for its client`).
     Idle(&'static str),
     /// For an answer or for time to pass: neither work nor a lock.
@@ -26,7 +26,7 @@ pub(super) enum What {
 
 /// Generations of InnoDB whose functions have the same names and other locks inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
+pub(super) enum InnodbGeneration {
     /// Up to MySQL 5.5: one `kernel_mutex`.
     KernelMutex,
     /// From MySQL 5.6: `lock_sys`, `trx_sys` and others in its place.
@@ -37,7 +37,7 @@ pub(super) enum Era {
 
 /// A known wait.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct KnownWait {
     /// Functions in order, as [`goes_through`] reads them. The first is the one that asked: the
     /// first above the lock's own.
     path: &'static [&'static str],
@@ -46,9 +46,9 @@ pub(super) struct Known {
     /// With what it waits; empty for anything.
     on: &'static [Kind],
     /// The generation that must be proven, where names alone are ambiguous.
-    era: Option<Era>,
+    era: Option<InnodbGeneration>,
     /// What it is.
-    pub(super) what: What,
+    pub(super) what: WaitMeaning,
     /// Server generations it was seen in, or whose source has it. Read by people.
     #[cfg_attr(
         not(test),
@@ -87,13 +87,13 @@ const CONDITION: &[Kind] = &[Kind::Condition];
 const ANY: &[Kind] = &[];
 
 const fn row(
-    what: What,
+    what: WaitMeaning,
     on: &'static [Kind],
     path: &'static [&'static str],
     seen: &'static str,
     source: &'static str,
-) -> Known {
-    Known {
+) -> KnownWait {
+    KnownWait {
         path,
         via: "",
         on,
@@ -104,28 +104,38 @@ const fn row(
     }
 }
 
-impl Known {
+impl KnownWait {
     const fn via(mut self, own_functions: &'static str) -> Self {
         self.via = own_functions;
         self
     }
 
-    const fn only(mut self, era: Era) -> Self {
+    const fn only(mut self, era: InnodbGeneration) -> Self {
         self.era = Some(era);
         self
     }
 
-    fn applies(&self, own: &[&str], above: &[&str], kind: Kind, era: Option<Era>) -> bool {
+    fn applies(
+        &self,
+        own: &[&str],
+        above: &[&str],
+        kind: Kind,
+        era: Option<InnodbGeneration>,
+    ) -> bool {
         (self.on.is_empty() || self.on.contains(&kind))
             && (self.era.is_none()
                 || self.era == era
-                || (self.era, era) == (Some(Era::AfterKernelMutex), Some(Era::MariaDb)))
+                || (self.era, era)
+                    == (
+                        Some(InnodbGeneration::AfterKernelMutex),
+                        Some(InnodbGeneration::MariaDb),
+                    ))
             && (self.via.is_empty() || own.iter().any(|name| matches_any(self.via, name)))
             && goes_through(self.path, above)
     }
 }
 
-fn all() -> impl Iterator<Item = &'static Known> {
+fn all() -> impl Iterator<Item = &'static KnownWait> {
     [libraries::ROWS, idle::ROWS, server::ROWS, innodb::ROWS]
         .into_iter()
         .flatten()
@@ -137,14 +147,14 @@ pub(super) fn find(
     own: &[&str],
     above: &[&str],
     kind: Kind,
-    era: Option<Era>,
-) -> Option<&'static Known> {
+    era: Option<InnodbGeneration>,
+) -> Option<&'static KnownWait> {
     all().find(|known| known.applies(own, above, kind, era))
 }
 
 /// The generation of InnoDB, by functions that only one of them has. Every server shows one of
 /// them in any snapshot of all its threads.
-pub(super) fn era_of<'a>(plain_names: impl Iterator<Item = &'a str>) -> Option<Era> {
+pub(super) fn era_of<'a>(plain_names: impl Iterator<Item = &'a str>) -> Option<InnodbGeneration> {
     const UP_TO_5_5: &str = "srv_lock_timeout_thread|srv_lock_timeout_and_monitor_thread|trx_commit_off_kernel|\
         lock_release_off_kernel|srv_suspend_mysql_thread|srv_suspend_thread";
     const FROM_5_6: &str = "lock_wait_timeout_thread|lock_wait_suspend_thread|buf_flush_page_cleaner*|srv_worker_thread|\
@@ -153,12 +163,12 @@ pub(super) fn era_of<'a>(plain_names: impl Iterator<Item = &'a str>) -> Option<E
     let mut era = None;
     for name in plain_names {
         if matches_any(UP_TO_5_5, name) {
-            return Some(Era::KernelMutex);
+            return Some(InnodbGeneration::KernelMutex);
         }
         if matches_any(MARIADB, name) {
-            era = Some(Era::MariaDb);
+            era = Some(InnodbGeneration::MariaDb);
         } else if era.is_none() && matches_any(FROM_5_6, name) {
-            era = Some(Era::AfterKernelMutex);
+            era = Some(InnodbGeneration::AfterKernelMutex);
         }
     }
     era
@@ -221,15 +231,15 @@ mod tests {
     fn the_generation_is_told_by_threads_that_every_server_has() {
         assert_eq!(
             era_of(["main", "srv_lock_timeout_thread"].into_iter()),
-            Some(Era::KernelMutex)
+            Some(InnodbGeneration::KernelMutex)
         );
         assert_eq!(
             era_of(["lock_wait_timeout_thread"].into_iter()),
-            Some(Era::AfterKernelMutex)
+            Some(InnodbGeneration::AfterKernelMutex)
         );
         assert_eq!(
             era_of(["tpool::task_group::execute", "buf_flush_page_cleaner"].into_iter()),
-            Some(Era::MariaDb)
+            Some(InnodbGeneration::MariaDb)
         );
         assert_eq!(era_of(["main"].into_iter()), None);
     }

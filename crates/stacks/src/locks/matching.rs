@@ -1,3 +1,5 @@
+//! Function names by patterns, and paths through a stack.
+
 use model::matches_pattern;
 
 /// Whether one of the patterns, written with `|` between them, matches; `*` is any run.

@@ -3,8 +3,8 @@
 use model::NamedBy;
 
 use super::LockSymbols;
-use super::classify::{Class, Doing, EventPart};
-use super::known::{What, is_idle_symbol};
+use super::classify::{Activity, Class, EventPart};
+use super::known::{WaitMeaning, is_idle_symbol};
 use super::own::Kind;
 use crate::latches::{EVENT_FUTEXES, Latch};
 
@@ -81,7 +81,7 @@ fn latch_of<'a>(class: &Class, futex: u64, symbols: &'a LockSymbols) -> Option<&
 /// Whether a thread that waits here on something nameless idles after all: the data symbol says so,
 /// or nothing says more than that a background thread is at rest.
 pub(super) fn idles_after_all(class: &Class, futex: u64, symbols: &LockSymbols) -> bool {
-    matches!(class.doing, Doing::Condition(None))
+    matches!(class.doing, Activity::Condition(None))
         && symbols
             .names
             .get(&futex)
@@ -91,9 +91,9 @@ pub(super) fn idles_after_all(class: &Class, futex: u64, symbols: &LockSymbols) 
 /// The row of a wait; absent when it belongs to none. `futex` is 0 where the address is not known.
 pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option<RowName> {
     let (contended, known) = match class.doing {
-        Doing::Lock(known) => (true, known),
-        Doing::Condition(known) => (false, known),
-        Doing::Works | Doing::Idle(_) => return None,
+        Activity::Lock(known) => (true, known),
+        Activity::Condition(known) => (false, known),
+        Activity::Works | Activity::Idle(_) => return None,
     };
     let address = lock_address(class, futex, symbols);
     let row = |name: String, named_by, address| {
@@ -123,7 +123,7 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
         return row(name, NamedBy::Symbol, address);
     }
     // A wait whose address was not seen is one for the same lock.
-    if let Some(What::Lock(name)) = known.map(|known| known.what)
+    if let Some(WaitMeaning::Lock(name)) = known.map(|known| known.what)
         && futex == 0
         && let Some((event, _)) = symbols.events.iter().find(|(_, known)| **known == name)
     {
@@ -137,26 +137,26 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
             .filter(|_| class.kind == Kind::InnodbRwLock)
     };
     let what = match known.map(|known| known.what) {
-        Some(What::Lock(name)) if let Some(latch) = one_latch(name) => {
+        Some(WaitMeaning::Lock(name)) if let Some(latch) = one_latch(name) => {
             if futex == 0 {
                 return row(name.to_owned(), NamedBy::Symbol, latch.address);
             }
             // What the call path says is not so: where the lock of that name is, is known.
-            Some(What::LockEach("InnoDB read-write lock"))
+            Some(WaitMeaning::LockEach("InnoDB read-write lock"))
         }
         // Functions that enter `kernel_mutex` also enter the mutex of a rollback segment
         // (trx_commit_off_kernel): where the address of the one is known, this is the other.
-        Some(What::Lock(name))
+        Some(WaitMeaning::Lock(name))
             if address != 0
                 && class.event.is_some()
                 && symbols.events.values().any(|known| *known == name) =>
         {
-            Some(What::LockEach("rollback segment latch"))
+            Some(WaitMeaning::LockEach("rollback segment latch"))
         }
         what => what,
     };
     match what {
-        Some(What::LockEach(name)) if address != 0 => Some(RowName {
+        Some(WaitMeaning::LockEach(name)) if address != 0 => Some(RowName {
             contended,
             name: format!("{name} at {address:#x}"),
             named_by: NamedBy::CallPath,
@@ -164,11 +164,11 @@ pub(super) fn row_of(class: &Class, futex: u64, symbols: &LockSymbols) -> Option
             family: name.to_owned(),
         }),
         Some(
-            What::Lock(name)
-            | What::LockEach(name)
-            | What::Wait(name)
-            | What::Condition(name)
-            | What::Idle(name),
+            WaitMeaning::Lock(name)
+            | WaitMeaning::LockEach(name)
+            | WaitMeaning::Wait(name)
+            | WaitMeaning::Condition(name)
+            | WaitMeaning::Idle(name),
         ) => row(name.to_owned(), NamedBy::CallPath, 0),
         None if class.allocator => row(
             "malloc arena (address not known)".to_owned(),

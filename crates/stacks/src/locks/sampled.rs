@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, Depth, LockRow, LockTable, Reason, StackId};
+use model::{Absent, LockRow, LockTable, Reason, StackId, WaitCounting};
 
 use super::rows::{CallerSums, RowSums, sort_and_fold};
 use super::scene::{RowId, Scene, Waiter};
@@ -105,7 +105,7 @@ pub fn sampled_table(observed: &Observed<'_>, symbols: &LockSymbols) -> LockTabl
     LockTable {
         from: scene.moments.first().map_or(0, |moment| moment.snapshot.at),
         to: scene.moments.last().map_or(0, |moment| moment.snapshot.at),
-        depth: Depth::Sampled {
+        depth: WaitCounting::Sampled {
             snapshots: u32::try_from(scene.moments.len()).unwrap_or(u32::MAX),
             interval_ms: scene.interval_ms,
         },

@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{FutexWait, NamedBy, RunState, StackId, ThreadAt, ThreadSnapshot};
+use model::{FutexWait, NamedBy, RunState, SnapshotThread, StackId, ThreadSnapshot};
 
-use super::classify::{Class, Classifier, Doing, syscall_name};
+use super::classify::{Activity, Class, Classifier, syscall_name};
 use super::naming::{RowName, idles_after_all, lock_address, row_of};
 use super::own::Kind;
 use super::{LockSymbols, Observed};
@@ -16,7 +16,7 @@ pub(super) type RowId = usize;
 /// A thread that waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter<'a> {
-    pub(super) thread: &'a ThreadAt,
+    pub(super) thread: &'a SnapshotThread,
     pub(super) class: Class,
     pub(super) row: RowId,
     /// Address of the lock; 0 where it is not known.
@@ -31,7 +31,7 @@ impl Waiter<'_> {
 
 /// One snapshot.
 #[derive(Debug)]
-pub(super) struct Moment<'a> {
+pub(super) struct SceneSnapshot<'a> {
     pub(super) snapshot: &'a ThreadSnapshot,
     /// The stretch of time that it stands for, microseconds; 1 for a single snapshot.
     pub(super) weight: f64,
@@ -44,7 +44,7 @@ pub(super) struct Moment<'a> {
     pub(super) busy: u32,
 }
 
-impl Moment<'_> {
+impl SceneSnapshot<'_> {
     pub(super) fn waiter(&self, tid: u32) -> Option<&Waiter<'_>> {
         self.waiters.get(*self.waiter_at.get(&tid)?)
     }
@@ -53,7 +53,7 @@ impl Moment<'_> {
 /// All moments, with the rows of the table that is to be made.
 pub(super) struct Scene<'a> {
     pub(super) classifier: Classifier<'a>,
-    pub(super) moments: Vec<Moment<'a>>,
+    pub(super) moments: Vec<SceneSnapshot<'a>>,
     pub(super) rows: Vec<RowName>,
     row_ids: HashMap<RowName, RowId>,
     /// What one unit of weight is in microseconds: 1, and 0 where one snapshot tells no time.
@@ -87,9 +87,9 @@ impl<'a> Scene<'a> {
         snapshot: &'a ThreadSnapshot,
         weight: f64,
         symbols: &LockSymbols,
-    ) -> Moment<'a> {
+    ) -> SceneSnapshot<'a> {
         let tids: HashSet<u32> = snapshot.threads.iter().map(|thread| thread.tid).collect();
-        let mut moment = Moment {
+        let mut moment = SceneSnapshot {
             snapshot,
             weight,
             waiters: Vec::new(),
@@ -110,16 +110,16 @@ impl<'a> Scene<'a> {
             let mut class = self.classifier.thread(thread);
             if let Some(futex) = futex
                 && !class.woken
-                && matches!(class.doing, Doing::Condition(None))
+                && matches!(class.doing, Activity::Condition(None))
                 && class.kind == Kind::Unknown
                 && names_an_owner(thread.tid, futex, &tids)
             {
                 class = class.as_mutex();
             }
             if idles_after_all(&class, address, symbols) {
-                class.doing = Doing::Idle("waits for work");
+                class.doing = Activity::Idle("waits for work");
             }
-            if let Doing::Idle(words) = class.doing {
+            if let Activity::Idle(words) = class.doing {
                 moment.idle.insert(thread.tid, words);
                 continue;
             }
@@ -179,7 +179,7 @@ impl<'a> Scene<'a> {
     }
 
     /// What a thread does at a moment, in a few words.
-    pub(super) fn words(&self, moment: &Moment<'_>, thread: &ThreadAt) -> String {
+    pub(super) fn describe(&self, moment: &SceneSnapshot<'_>, thread: &SnapshotThread) -> String {
         if let Some(waiter) = moment.waiter(thread.tid) {
             let row = self.rows.get(waiter.row);
             let name = row.map_or("something", |row| row.name.as_str());
@@ -213,13 +213,13 @@ impl<'a> Scene<'a> {
             }
             (RunState::Uninterruptible, name) => format!("in {name}, uninterruptible"),
             (RunState::Sleeping, "") => "sleeps".to_owned(),
-            (state, "") => state.words().to_owned(),
+            (state, "") => state.to_text().to_owned(),
             (_, name) => format!("in {name}"),
         }
     }
 
     /// The lock that a thread tries to get that does not sleep yet.
-    fn spins_for(&self, thread: &ThreadAt) -> Option<String> {
+    fn spins_for(&self, thread: &SnapshotThread) -> Option<String> {
         let class = self.classifier.spinning(thread.stack)?;
         let row = row_of(&class, 0, &LockSymbols::default())?;
         if row.named_by != NamedBy::Address {

@@ -10,7 +10,7 @@ pub(crate) mod symbols;
 use crate::images::{Address, CodeAddress, Image, ImageId, Images};
 use crate::shorten::shorten;
 use kallsyms::Kallsyms;
-use model::{Frame, FrameId, Nameless, Side, StackBook};
+use model::{FrameId, FrameSide, StackFrame, StackTable, UnnamedReason};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,8 +37,8 @@ pub struct Namer {
     last_image: Option<Arc<Image>>,
     /// Index in `frames`.
     names: HashMap<Place, u32>,
-    frames: Vec<Arc<Frame>>,
-    frame_index: HashMap<Arc<Frame>, u32>,
+    frames: Vec<Arc<StackFrame>>,
+    frame_index: HashMap<Arc<StackFrame>, u32>,
     kallsyms: Option<(Instant, Kallsyms)>,
 }
 
@@ -56,14 +56,14 @@ impl Namer {
     }
 
     /// The frame for an address of a process. Reads symbol tables at first use of an image.
-    pub fn user(&mut self, address: CodeAddress) -> &Frame {
+    pub fn user(&mut self, address: CodeAddress) -> &StackFrame {
         self.make_room();
         let index = self.index(Place::User(address));
         self.frame(index)
     }
 
     /// The frame for an address of the kernel. Reads `/proc/kallsyms` at first use.
-    pub fn kernel(&mut self, address: u64) -> &Frame {
+    pub fn kernel(&mut self, address: u64) -> &StackFrame {
         self.make_room();
         let index = self.index(Place::Kernel(address));
         self.frame(index)
@@ -75,20 +75,20 @@ impl Namer {
     }
 
     /// Names addresses into the frames of one book.
-    pub fn into_book<'a>(&'a mut self, book: &'a mut StackBook) -> BookNamer<'a> {
-        BookNamer {
+    pub fn into_table<'a>(&'a mut self, book: &'a mut StackTable) -> TableNamer<'a> {
+        TableNamer {
             namer: self,
             book,
             ids: Vec::new(),
         }
     }
 
-    fn frame(&self, index: u32) -> &Frame {
-        static NONE: Frame = Frame {
+    fn frame(&self, index: u32) -> &StackFrame {
+        static NONE: StackFrame = StackFrame {
             name: String::new(),
             image: String::new(),
-            side: Side::User,
-            nameless: Some(Nameless::NotMapped),
+            side: FrameSide::User,
+            nameless: Some(UnnamedReason::NotMapped),
         };
         self.frames.get(index as usize).map_or(&NONE, Arc::as_ref)
     }
@@ -122,13 +122,13 @@ impl Namer {
         }
     }
 
-    fn name_user(&mut self, address: CodeAddress) -> Frame {
+    fn name_user(&mut self, address: CodeAddress) -> StackFrame {
         match address {
             CodeAddress::In(Address { image, offset }) => match self.image(image) {
                 Some(image) => name_in(&image, offset),
-                None => nameless(offset, Nameless::NotMapped),
+                None => nameless(offset, UnnamedReason::NotMapped),
             },
-            CodeAddress::Unmapped(address) => nameless(address, Nameless::NotMapped),
+            CodeAddress::Unmapped(address) => nameless(address, UnnamedReason::NotMapped),
         }
     }
 
@@ -143,7 +143,7 @@ impl Namer {
         self.last_image.clone()
     }
 
-    fn name_kernel(&mut self, address: u64) -> Frame {
+    fn name_kernel(&mut self, address: u64) -> StackFrame {
         let stale = self
             .kallsyms
             .as_ref()
@@ -156,22 +156,22 @@ impl Namer {
             Some((name, module)) => (shorten(name), module.unwrap_or("[kernel]").to_owned(), None),
             None => {
                 let why = if kallsyms.is_hidden() {
-                    Nameless::KernelHidden
+                    UnnamedReason::KernelHidden
                 } else {
-                    Nameless::NoSymbol
+                    UnnamedReason::NoSymbol
                 };
                 // Hidden means that even the address is not for everybody.
                 let name = match why {
-                    Nameless::KernelHidden => "[kernel]".to_owned(),
+                    UnnamedReason::KernelHidden => "[kernel]".to_owned(),
                     _ => format!("[kernel]+{address:#x}"),
                 };
                 (name, "[kernel]".to_owned(), Some(why))
             }
         };
-        Frame {
+        StackFrame {
             name,
             image,
-            side: Side::Kernel,
+            side: FrameSide::Kernel,
             nameless,
         }
     }
@@ -184,16 +184,16 @@ impl Namer {
     }
 }
 
-/// Names addresses into one [`StackBook`].
+/// Names addresses into one [`StackTable`].
 #[derive(Debug)]
-pub struct BookNamer<'a> {
+pub struct TableNamer<'a> {
     namer: &'a mut Namer,
-    book: &'a mut StackBook,
+    book: &'a mut StackTable,
     /// Numbers in the book of the namer's frames.
     ids: Vec<Option<FrameId>>,
 }
 
-impl BookNamer<'_> {
+impl TableNamer<'_> {
     /// The book's frame for an address of a process.
     pub fn user(&mut self, address: CodeAddress) -> FrameId {
         self.id(Place::User(address))
@@ -205,7 +205,7 @@ impl BookNamer<'_> {
     }
 
     /// The book.
-    pub fn book(&mut self) -> &mut StackBook {
+    pub fn table(&mut self) -> &mut StackTable {
         self.book
     }
 
@@ -229,20 +229,20 @@ impl BookNamer<'_> {
     }
 }
 
-fn nameless(address: u64, why: Nameless) -> Frame {
-    Frame {
+fn nameless(address: u64, why: UnnamedReason) -> StackFrame {
+    StackFrame {
         name: format!("{address:#x}"),
         image: String::new(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless: Some(why),
     }
 }
 
-fn name_in(image: &Image, offset: u64) -> Frame {
+fn name_in(image: &Image, offset: u64) -> StackFrame {
     let (name, nameless) = if !image.is_readable() {
         (
             format!("{}+{offset:#x}", image.name()),
-            Some(Nameless::ImageUnreadable),
+            Some(UnnamedReason::ImageUnreadable),
         )
     } else if let Some(symbol) = image.functions().find(offset) {
         (shorten(&symbol.name), None)
@@ -252,13 +252,13 @@ fn name_in(image: &Image, offset: u64) -> Frame {
         let start = image.function_start(offset).unwrap_or(offset);
         (
             format!("{}+{start:#x}", image.name()),
-            Some(Nameless::NoSymbol),
+            Some(UnnamedReason::NoSymbol),
         )
     };
-    Frame {
+    StackFrame {
         name,
         image: image.name().to_owned(),
-        side: Side::User,
+        side: FrameSide::User,
         nameless,
     }
 }

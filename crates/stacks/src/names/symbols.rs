@@ -269,7 +269,7 @@ pub(crate) fn address_of(body: &ImageBody, name: &str, kinds: &[Kind]) -> Option
     let of_kind = |symbol: &RawSymbol| kinds.iter().any(|kind| is_of(*kind, symbol));
     let search = |content: &Bytes, elf: &Headers, table: &str| {
         let (table, strings) = sections(elf, table)?;
-        let places = places(content, strings, name);
+        let places = string_offsets(content, strings, name);
         let mut found = None;
         if !places.is_empty() {
             each(content, table, |symbol| {
@@ -293,7 +293,7 @@ pub(crate) fn address_of(body: &ImageBody, name: &str, kinds: &[Kind]) -> Option
 }
 
 /// Where a name stands in a string table: also as the end of longer names, which linkers share.
-fn places(content: &Bytes, strings: &Section, name: &str) -> Vec<u32> {
+fn string_offsets(content: &Bytes, strings: &Section, name: &str) -> Vec<u32> {
     const STEP: usize = 256 << 10;
     let mut wanted = name.as_bytes().to_vec();
     wanted.push(0);

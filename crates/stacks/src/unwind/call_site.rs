@@ -55,10 +55,10 @@ impl Layout {
             return Self::default();
         };
         let after = body.code(pc, CLEANUP_BYTES).unwrap_or_default();
-        Self::of(&code, pushed).with_arguments(arguments(&after))
+        Self::from_code(&code, pushed).with_arguments(arguments(&after))
     }
 
-    fn of(code: &[u8], pushed: u64) -> Self {
+    fn from_code(code: &[u8], pushed: u64) -> Self {
         let has = |pattern: fn(&[u8]) -> bool| code.windows(3).any(pattern);
         // and $imm,%rsp: the distance depends on where the caller's stack was.
         if has(|bytes| matches!(bytes, [0x48, 0x83 | 0x81, 0xe4])) {
@@ -161,10 +161,10 @@ impl Call {
         return_address
             .checked_sub(CALL_BYTES as u64)
             .and_then(|from| body.code(from, CALL_BYTES))
-            .map_or(Self::None, |code| Self::of(&code, return_address))
+            .map_or(Self::None, |code| Self::from_code(&code, return_address))
     }
 
-    fn of(code: &[u8], return_address: u64) -> Self {
+    fn from_code(code: &[u8], return_address: u64) -> Self {
         if let [.., 0xe8, a, b, c, d] = code {
             let distance = i32::from_le_bytes([*a, *b, *c, *d]);
             return Self::To(return_address.wrapping_add_signed(i64::from(distance)));
@@ -200,15 +200,15 @@ mod tests {
             0x55, 0x48, 0x89, 0xe5, 0x41, 0x55, 0x41, 0x54, 0x53, 0x89, 0xd3, 0x48, 0x83, 0xec,
             0x68, 0x8b, 0x07,
         ];
-        let layout = Layout::of(&code, 24);
+        let layout = Layout::from_code(&code, 24);
         assert_eq!(layout.distances, [24 + 0x68, 0x68, 24]);
         assert!(!layout.dynamic);
         let mut with_alloca = code.to_vec();
         with_alloca.extend([0x48, 0x29, 0xc4]);
-        assert!(Layout::of(&with_alloca, 24).dynamic);
+        assert!(Layout::from_code(&with_alloca, 24).dynamic);
         let mut realigned = code.to_vec();
         realigned.extend([0x48, 0x83, 0xe4, 0xe0]);
-        assert_eq!(Layout::of(&realigned, 24).distances, []);
+        assert_eq!(Layout::from_code(&realigned, 24).distances, []);
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(arguments(&[0x89, 0xc3]), 0);
         // pop %rbp; ret
         assert_eq!(arguments(&[0x5d, 0xc3]), 0);
-        let layout = Layout::of(&[0x55, 0x48, 0x89, 0xe5], 0).with_arguments(16);
+        let layout = Layout::from_code(&[0x55, 0x48, 0x89, 0xe5], 0).with_arguments(16);
         assert_eq!(layout.distances, [16, 0]);
         assert_eq!(layout.doubtful.first(), Some(&24));
     }
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn calls() {
         assert_eq!(
-            Call::of(&[0x90, 0x90, 0xe8, 0xfb, 0xff, 0xff, 0xff], 0x1000),
+            Call::from_code(&[0x90, 0x90, 0xe8, 0xfb, 0xff, 0xff, 0xff], 0x1000),
             Call::To(0xffb)
         );
         // call *%rax; call *0x28(%rax); call *0x8(%rsp); call *0x100(%rbx); call *0x10(%rip)
@@ -239,7 +239,7 @@ mod tests {
             [0x90, 0xff, 0x93, 0x00, 0x01, 0x00, 0x00],
             [0x90, 0xff, 0x15, 0x10, 0x00, 0x00, 0x00],
         ] {
-            assert_eq!(Call::of(&code, 0x1000), Call::Indirect, "{code:x?}");
+            assert_eq!(Call::from_code(&code, 0x1000), Call::Indirect, "{code:x?}");
         }
         // jmp *%rax; nop; mov
         for code in [
@@ -247,7 +247,7 @@ mod tests {
             [0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90],
             [0x48, 0x89, 0xe5, 0x48, 0x89, 0xd3, 0x5b],
         ] {
-            assert_eq!(Call::of(&code, 0x1000), Call::None, "{code:x?}");
+            assert_eq!(Call::from_code(&code, 0x1000), Call::None, "{code:x?}");
         }
     }
 }

@@ -1,3 +1,5 @@
+//! The unwinding tables of an image (`.eh_frame`, `.debug_frame`), searched by address.
+
 use super::rule::{Rule, compile};
 use crate::images::{Headers, ImageBody, Section};
 use gimli::{

@@ -1,3 +1,5 @@
+//! The registers of one frame, and from them those of its caller.
+
 use super::arch;
 use super::cfi::Expressions;
 use super::rule::{CFA_FROM_SP, Offsets, Saved, TRACKED, tracked};
@@ -61,7 +63,7 @@ impl StackCopy<'_> {
 /// The registers in one frame. A register is unknown when nothing on the way saved it and the kernel did not tell it;
 /// a rule that needs it then ends the stack: a guess would make a wrong one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct FrameRegisters {
     /// Program counter; a return address unless `exact`.
     pub(super) pc: u64,
     /// The program counter is that of an instruction that was about to run: the innermost frame, or one that a signal
@@ -72,7 +74,7 @@ pub(super) struct Frame {
     after_signal: bool,
 }
 
-impl Frame {
+impl FrameRegisters {
     pub(super) fn innermost(registers: &Registers) -> Self {
         let mut known = [None; TRACKED];
         if let Some(slot) = known.get_mut(arch::FRAME_POINTER) {
@@ -236,7 +238,7 @@ impl Frame {
 }
 
 struct Evaluation<'a> {
-    frame: &'a Frame,
+    frame: &'a FrameRegisters,
     expressions: &'a Expressions<'a>,
     stack: &'a StackCopy<'a>,
 }

@@ -11,9 +11,9 @@
 //! very function, or to one that jumps to it. A call whose target is not in the instruction (through a pointer, or to
 //! another image) counts only where the function takes no further stack, as with alloca(3). Otherwise the stack ends.
 
+use super::cache::Proof;
 use super::call_site::{Call, Layout, is_linkage, jumps_to};
-use super::frame::{Frame, StackCopy};
-use super::kept::Proof;
+use super::frame::{FrameRegisters, StackCopy};
 use super::rule::Offsets;
 use crate::images::Process;
 
@@ -21,10 +21,10 @@ impl Process {
     /// The frame with its frame pointer, where the rule needs it and the code proves it.
     pub(super) fn find_frame_pointer(
         &mut self,
-        frame: &Frame,
+        frame: &FrameRegisters,
         rule: &Offsets,
         stack: &StackCopy<'_>,
-    ) -> Option<Frame> {
+    ) -> Option<FrameRegisters> {
         let pushed = rule.pushed_below_frame_pointer()?;
         let at = frame.lookup_address()?;
         let (image, place) = self.image_at(at)?;

@@ -10,16 +10,16 @@
 //! saved, see `frame_pointer.rs`.
 
 mod arch;
+pub(crate) mod cache;
 mod call_site;
 pub(crate) mod cfi;
 mod frame;
 mod frame_pointer;
-pub(crate) mod kept;
 mod rule;
 
 use crate::images::{Address, CodeAddress, Image, Process};
-use frame::{Frame, StackCopy};
-use kept::{STEPS_MAX, Step};
+use cache::{STEPS_MAX, Step};
+use frame::{FrameRegisters, StackCopy};
 use kernel::snapshot::Registers;
 use model::StackEnd;
 use rule::Rule;
@@ -49,7 +49,7 @@ impl Process {
             whole,
         };
         let end = if arch::SUPPORTED {
-            self.walk(Frame::innermost(registers), &stack, &mut addresses)
+            self.walk(FrameRegisters::innermost(registers), &stack, &mut addresses)
         } else {
             addresses.push(self.code_address(registers.ip));
             StackEnd::NoUnwindRule
@@ -59,7 +59,7 @@ impl Process {
 
     fn walk(
         &mut self,
-        mut frame: Frame,
+        mut frame: FrameRegisters,
         stack: &StackCopy<'_>,
         addresses: &mut Vec<CodeAddress>,
     ) -> StackEnd {
@@ -111,7 +111,7 @@ impl Process {
     }
 
     /// The rule of a frame; nothing when its program counter is no code.
-    fn step(&mut self, frame: &Frame) -> Option<Step> {
+    fn step(&mut self, frame: &FrameRegisters) -> Option<Step> {
         let key = (frame.pc << 1) | u64::from(frame.exact);
         if let Some(step) = self.unwinder.steps.get(&key) {
             return Some(*step);
@@ -159,11 +159,11 @@ impl Process {
 
     fn evaluate(
         &mut self,
-        frame: &Frame,
+        frame: &FrameRegisters,
         address: CodeAddress,
         signal: bool,
         stack: &StackCopy<'_>,
-    ) -> Result<Frame, StackEnd> {
+    ) -> Result<FrameRegisters, StackEnd> {
         let CodeAddress::In(Address { image, offset }) = address else {
             return Err(StackEnd::NoUnwindRule);
         };

@@ -1,3 +1,5 @@
+//! Unwinding rules in the few bytes that most of them need: thousands are kept.
+
 use super::arch;
 use gimli::{CfaRule, Register, RegisterRule, UnwindTableRow};
 

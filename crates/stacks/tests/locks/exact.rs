@@ -1,4 +1,4 @@
-use model::{Depth, LockTable, StackId};
+use model::{LockTable, StackId, WaitCounting};
 use stacks::locks::{AddressTotals, ExactWaits, LockSymbols, WaitSample, exact_table};
 
 use crate::notation::{Story, assert_consistent, row};
@@ -74,7 +74,7 @@ fn counts_stay_exact_and_are_divided_by_samples() {
     assert!((lock.share - 0.025).abs() < 1e-9);
     assert_eq!(
         table.depth,
-        Depth::Exact {
+        WaitCounting::Exact {
             events: 1000,
             stack_every: 10,
             cost_us: 77,

@@ -10,14 +10,14 @@
 //! remark.
 
 use model::{
-    Frame, FutexWait, LockRow, LockTable, Method, Millis, Nameless, RunState, Side, StackBook,
-    StackEnd, StackId, Syscall, ThreadAt, ThreadSnapshot,
+    FrameSide, FutexWait, LockRow, LockTable, Millis, RunState, SnapshotMethod, SnapshotThread,
+    StackEnd, StackFrame, StackId, StackTable, Syscall, ThreadSnapshot, UnnamedReason,
 };
 use stacks::locks::{LockSymbols, Observed, sampled_table};
 
 #[derive(Debug, Default)]
 pub struct Story {
-    pub book: StackBook,
+    pub book: StackTable,
     pub snapshots: Vec<ThreadSnapshot>,
 }
 
@@ -41,10 +41,10 @@ impl Story {
         self.push(at, threads);
     }
 
-    pub fn push(&mut self, at: Millis, threads: Vec<ThreadAt>) {
+    pub fn push(&mut self, at: Millis, threads: Vec<SnapshotThread>) {
         self.snapshots.push(ThreadSnapshot {
             at,
-            method: Method::Proc,
+            method: SnapshotMethod::Proc,
             wall_us: 5000,
             stopped_us: 0,
             threads,
@@ -53,7 +53,7 @@ impl Story {
     }
 
     pub fn stack(&mut self, frames: &str) -> StackId {
-        let frames: Vec<Frame> = frames
+        let frames: Vec<StackFrame> = frames
             .split(" < ")
             .map(str::trim)
             .filter(|name| !name.is_empty())
@@ -62,9 +62,9 @@ impl Story {
         self.book.intern(frames, StackEnd::Complete)
     }
 
-    fn thread(&mut self, line: &str) -> ThreadAt {
+    fn thread(&mut self, line: &str) -> SnapshotThread {
         let (words, frames) = line.split_once('|').unwrap_or((line, ""));
-        let mut thread = ThreadAt {
+        let mut thread = SnapshotThread {
             tid: 0,
             name: "mysqld".to_owned(),
             state: RunState::Sleeping,
@@ -142,10 +142,10 @@ impl Story {
     }
 }
 
-fn frame(text: &str) -> Frame {
+fn frame(text: &str) -> StackFrame {
     let (text, side) = match text.strip_prefix("k:") {
-        Some(rest) => (rest, Side::Kernel),
-        None => (text, Side::User),
+        Some(rest) => (rest, FrameSide::Kernel),
+        None => (text, FrameSide::User),
     };
     let (name, image) = match text
         .strip_suffix(']')
@@ -154,11 +154,11 @@ fn frame(text: &str) -> Frame {
         Some((name, image)) => (name, image),
         None => (text, "mysqld"),
     };
-    let nameless = name.contains("+0x").then_some(Nameless::NoSymbol);
+    let nameless = name.contains("+0x").then_some(UnnamedReason::NoSymbol);
     let image = name.split_once("+0x").map_or(image, |(image, _)| image);
-    Frame {
+    StackFrame {
         name: name.to_owned(),
-        image: if side == Side::Kernel {
+        image: if side == FrameSide::Kernel {
             "[kernel]"
         } else {
             image

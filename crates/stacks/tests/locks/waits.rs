@@ -1,4 +1,4 @@
-use model::Depth;
+use model::WaitCounting;
 
 use crate::notation::{Story, row};
 
@@ -20,7 +20,7 @@ fn an_unmoved_thread_is_one_wait_and_a_moved_one_is_two() {
     assert_eq!((table.from, table.to), (1000, 1300));
     assert_eq!(
         table.depth,
-        Depth::Sampled {
+        WaitCounting::Sampled {
             snapshots: 4,
             interval_ms: 100.0
         }

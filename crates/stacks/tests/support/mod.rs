@@ -3,7 +3,7 @@
 
 use kernel::memory::read_memory;
 use kernel::snapshot::Registers;
-use model::{Frame, StackEnd};
+use model::{StackEnd, StackFrame};
 use stacks::images::{Images, Process};
 use stacks::names::Namer;
 use std::io::{BufRead, BufReader, Write};
@@ -210,7 +210,7 @@ fn stack(pid: u32, sp: u64, limit: usize) -> Vec<u8> {
 /// A stack with names.
 #[derive(Debug)]
 pub struct Named {
-    pub frames: Vec<Frame>,
+    pub frames: Vec<StackFrame>,
     pub end: StackEnd,
 }
 

@@ -6,14 +6,14 @@ use std::path::Path;
 use crate::support::incident;
 use model::StackEvidence;
 use rusqlite::Connection;
-use store::{StoreError, read_frame, read_summary, write_frame};
+use store::{StoreError, read_incident, read_summary, write_incident};
 
 #[test]
 fn an_incident_reads_back_as_it_was_written() {
     let dir = tempfile::tempdir().unwrap();
     let incident = incident();
-    let path = write_frame(&incident, dir.path()).unwrap();
-    let loaded = read_frame(&path).unwrap();
+    let path = write_incident(&incident, dir.path()).unwrap();
+    let loaded = read_incident(&path).unwrap();
     assert_eq!(loaded.damage, []);
     assert_eq!(loaded.incident, incident);
     let summary = read_summary(&path).unwrap();
@@ -23,7 +23,7 @@ fn an_incident_reads_back_as_it_was_written() {
 #[test]
 fn the_file_is_private_and_nothing_else_is_left() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
@@ -31,7 +31,7 @@ fn the_file_is_private_and_nothing_else_is_left() {
 #[test]
 fn a_person_can_read_it_with_plain_sql() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let connection = Connection::open(path).unwrap();
     let row: (i64, String, f64) = connection
         .query_row(
@@ -62,16 +62,16 @@ fn a_person_can_read_it_with_plain_sql() {
 fn what_is_no_frame_is_told_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.frame");
-    let missing = read_frame(&path).unwrap_err().to_string();
+    let missing = read_incident(&path).unwrap_err().to_string();
     assert!(missing.contains("x.frame: No such file"), "{missing}");
     std::fs::write(&path, "TS 1.2 2026\n".repeat(1000)).unwrap();
     assert!(matches!(
-        read_frame(&path),
+        read_incident(&path),
         Err(StoreError::NotAFrame { .. })
     ));
     std::fs::write(&path, "").unwrap();
     assert!(matches!(
-        read_frame(&path),
+        read_incident(&path),
         Err(StoreError::NotAFrame { .. })
     ));
 }
@@ -79,12 +79,12 @@ fn what_is_no_frame_is_told_with_its_path() {
 #[test]
 fn a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let connection = Connection::open(&path).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
     assert!(matches!(
-        read_frame(&path),
+        read_incident(&path),
         Err(StoreError::TooNew { found: 99, .. })
     ));
 }
@@ -92,23 +92,23 @@ fn a_newer_format_is_refused() {
 #[test]
 fn a_damaged_table_is_named_and_the_rest_is_read() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     overwrite_root_page(&path, "series");
-    let loaded = read_frame(&path).unwrap();
+    let loaded = read_incident(&path).unwrap();
     assert_eq!(loaded.damage.len(), 1, "{:?}", loaded.damage);
     assert_eq!(loaded.damage[0].table, "series");
     assert_eq!(loaded.incident.texts, incident().texts);
     assert_eq!(loaded.incident.facts, incident().facts);
 
     overwrite_root_page(&path, "meta");
-    let error = read_frame(&path).unwrap_err().to_string();
+    let error = read_incident(&path).unwrap_err().to_string();
     assert!(error.contains("'meta'"), "{error}");
 }
 
 #[test]
 fn any_broken_byte_or_cut_gives_an_answer() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let broken = dir.path().join("broken.frame");
     let mut told = 0;
@@ -117,9 +117,11 @@ fn any_broken_byte_or_cut_gives_an_answer() {
         let mut bytes = whole.clone();
         bytes[at..(at + 64).min(whole.len())].fill(0xff);
         std::fs::write(&broken, &bytes).unwrap();
-        told += usize::from(read_frame(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
+        told +=
+            usize::from(read_incident(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
         std::fs::write(&broken, &whole[..at]).unwrap();
-        told += usize::from(read_frame(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
+        told +=
+            usize::from(read_incident(&broken).map_or(true, |loaded| !loaded.damage.is_empty()));
     }
     assert!(told > 100, "damage was told only {told} times of 600");
 }
@@ -149,7 +151,7 @@ fn overwrite_root_page(path: &Path, table: &str) {
 #[test]
 fn a_person_reads_stacks_as_people_write_them() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let connection = Connection::open(path).unwrap();
     let row: (String, i64) = connection
         .query_row(
@@ -167,7 +169,7 @@ fn a_person_reads_stacks_as_people_write_them() {
 #[test]
 fn a_person_reads_what_was_asked() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let row: (String, String, i64) = Connection::open(&path)
         .unwrap()
         .query_row(
@@ -183,11 +185,11 @@ fn a_person_reads_what_was_asked() {
 }
 
 /// The incident from a file that was made one of an older version.
-fn read_as_older(sql: &str) -> store::Loaded {
+fn read_as_older(sql: &str) -> store::LoadedIncident {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-    read_frame(&path).unwrap()
+    read_incident(&path).unwrap()
 }
 
 fn without_callers() -> StackEvidence {
@@ -231,7 +233,7 @@ fn a_file_of_version_1_has_no_stacks_and_is_sound() {
 #[test]
 fn stacks_that_are_not_there_are_told_and_read_as_empty() {
     let dir = tempfile::tempdir().unwrap();
-    let path = write_frame(&incident(), dir.path()).unwrap();
+    let path = write_incident(&incident(), dir.path()).unwrap();
     let connection = Connection::open(&path).unwrap();
     connection
         .execute_batch(
@@ -239,7 +241,7 @@ fn stacks_that_are_not_there_are_told_and_read_as_empty() {
         )
         .unwrap();
     drop(connection);
-    let loaded = read_frame(&path).unwrap();
+    let loaded = read_incident(&path).unwrap();
     assert_eq!(loaded.damage.len(), 1, "{:?}", loaded.damage);
     assert_eq!(loaded.damage[0].table, "stack");
     let evidence = loaded.incident.stacks;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{clock, sample, server, stall, timeline};
-use model::{Absent, Fact, Reason, Sample, Taken, TextKind, Window};
-use store::{Around, History, HistoryLimits, OpenIncident, SessionStart};
+use model::{Absent, Fact, Reason, Sample, SourceData, TextKind, Window};
+use store::{History, HistoryLimits, IncidentMargins, OpenIncident, SessionStart};
 
 fn start() -> SessionStart {
     SessionStart {
@@ -21,14 +21,14 @@ fn open(path: &Path, limits: HistoryLimits) -> History {
 }
 
 /// A minute before, half a minute after, ten minutes at the most.
-const AROUND: Around = Around {
+const AROUND: IncidentMargins = IncidentMargins {
     before_ms: 60_000,
     after_ms: 30_000,
     longest_ms: 600_000,
 };
 
 /// Everything.
-const ALL: Around = Around {
+const ALL: IncidentMargins = IncidentMargins {
     before_ms: 600_000,
     after_ms: 600_000,
     longest_ms: 3_600_000,
@@ -51,11 +51,11 @@ fn an_incident_is_rebuilt_after_the_recorder_died() {
         source: "processlist",
         at: 61_500,
         took_us: 1,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             texts: vec![text.clone()],
             facts: vec![Fact::new("variables.max_connections", "151")],
             absent: vec![Absent::new("threads", Reason::Permission, "no")],
-            ..Taken::default()
+            ..SourceData::default()
         }),
     };
     // Two seconds a transaction, across minute borders, as the recorder does.

@@ -1,7 +1,7 @@
 //! Stretches of a history, read beside the recorder that writes it.
 
 use model::{Clock, Measure, Window};
-use store::{History, HistoryLimits, SessionStart, read_history, recorded};
+use store::{History, HistoryLimits, SessionStart, history_coverage, read_history};
 
 use crate::support::{clock, sample, server};
 
@@ -75,7 +75,7 @@ fn a_stretch_is_read_while_the_recorder_writes_and_across_its_restarts() {
     assert_eq!(ticks.len(), 120 + 60 + 120);
     assert_eq!(both.recorded_ms, 60_000 + 120_000);
     drop(again);
-    let all = recorded(&path, i64::MIN / 2, i64::MAX / 2).unwrap();
+    let all = history_coverage(&path, i64::MIN / 2, i64::MAX / 2).unwrap();
     assert_eq!(all.ms, 240_000 + 120_000);
     assert_eq!(all.first_wall_ms, Some(zero));
     assert_eq!(all.last_wall_ms, Some(zero + 720_000));

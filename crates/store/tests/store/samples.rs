@@ -10,8 +10,8 @@ use flate2::write::GzEncoder;
 use model::TextKind;
 use rusqlite::Connection;
 use store::{
-    Around, FRAME_VERSION, History, HistoryLimits, OpenIncident, SessionStart, StoreError,
-    read_frame, read_history, read_summary, write_frame,
+    History, HistoryLimits, INCIDENT_FILE_VERSION, IncidentMargins, OpenIncident, SessionStart,
+    StoreError, read_history, read_incident, read_summary, write_incident,
 };
 
 use crate::support::{clock, incident, sample, server, stall, timeline};
@@ -23,7 +23,7 @@ const BLESS: &str = "FREEZEFRAME_BLESS";
 const FIRST_FRAME: i64 = 4;
 const FIRST_HISTORY: i64 = 2;
 
-const AROUND: Around = Around {
+const AROUND: IncidentMargins = IncidentMargins {
     before_ms: 60_000,
     after_ms: 30_000,
     longest_ms: 600_000,
@@ -94,12 +94,12 @@ fn made_history(dir: &Path) -> PathBuf {
 #[test]
 fn an_incident_of_each_version_opens_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let made = write_frame(&incident(), dir.path()).unwrap();
-    bless(&format!("v{FRAME_VERSION}.frame"), &made);
-    for number in FIRST_FRAME..=FRAME_VERSION {
+    let made = write_incident(&incident(), dir.path()).unwrap();
+    bless(&format!("v{INCIDENT_FILE_VERSION}.frame"), &made);
+    for number in FIRST_FRAME..=INCIDENT_FILE_VERSION {
         let path = unpacked(&format!("v{number}.frame"), dir.path());
         assert_eq!(version(&path), number);
-        let loaded = read_frame(&path).unwrap();
+        let loaded = read_incident(&path).unwrap();
         assert_eq!(loaded.damage, [], "version {number}");
         assert_eq!(loaded.incident, incident(), "version {number}");
         assert_eq!(read_summary(&path).unwrap().stall, incident().stall);
@@ -138,7 +138,7 @@ fn a_history_of_each_version_is_read_and_written_on() {
 #[test]
 fn what_a_newer_one_wrote_says_so_and_a_newer_history_is_put_aside() {
     let dir = tempfile::tempdir().unwrap();
-    let frame = write_frame(&incident(), dir.path()).unwrap();
+    let frame = write_incident(&incident(), dir.path()).unwrap();
     let history = made_history(dir.path());
     for path in [&frame, &history] {
         let newer = Connection::open(path).unwrap();
@@ -148,7 +148,7 @@ fn what_a_newer_one_wrote_says_so_and_a_newer_history_is_put_aside() {
     let expected =
         "a newer freezeframe wrote it, in version 99 of its format; this one knows up to ";
     for told in [
-        says(read_frame(&frame).unwrap_err()),
+        says(read_incident(&frame).unwrap_err()),
         says(read_summary(&frame).err().unwrap()),
         says(read_history(&history, 0, i64::MAX, &[]).unwrap_err()),
     ] {

@@ -1,12 +1,12 @@
 //! Incidents and samples for the tests of the store.
 
 use model::{
-    Absent, Callers, ChainLink, Clock, Counted, Depth, Fact, Frame, FutexWait, Holder, HolderBy,
-    Incident, LockCaller, LockRow, LockTable, Method, Millis, NamedBy, Nameless, Profile,
-    ProfileCount, QueryClass, QueryDigest, QueryMeasure, QueryWay, Reading, Reason, RunState,
-    Sample, Server, Side, SnapshotNote, StackBook, StackEnd, StackEvidence, Stall, Syscall, Taken,
-    TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger, Unit,
-    WaitChain, Window,
+    Absent, Callers, ChainLink, Clock, Counted, Fact, FrameSide, FutexWait, Holder, HolderBy,
+    Incident, LockCaller, LockRow, LockTable, Millis, NamedBy, Profile, ProfileCount, QueryClass,
+    QueryDigest, QueryMeasure, QueryMethod, Reading, Reason, RunState, Sample, Server,
+    SnapshotMeta, SnapshotMethod, SourceData, StackEnd, StackEvidence, StackFrame, StackTable,
+    Stall, Syscall, TextKind, ThreadRun, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline,
+    Trigger, Unit, UnnamedReason, WaitChain, WaitCounting, Window,
 };
 
 pub fn clock() -> Clock {
@@ -56,9 +56,9 @@ pub fn sample(second: u64) -> Sample {
         source: "status",
         at: second * 1000,
         took_us: 250,
-        outcome: Ok(Taken {
+        outcome: Ok(SourceData {
             readings,
-            ..Taken::default()
+            ..SourceData::default()
         }),
     }
 }
@@ -153,7 +153,7 @@ pub fn queries() -> Vec<TimedDigest> {
         },
         digest: QueryDigest {
             tried: Vec::new(),
-            way: QueryWay::Packets,
+            way: QueryMethod::Packets,
             from_us: Some(1_795_233_862_457_000),
             to_us: Some(1_795_233_872_457_000),
             count: 76_000,
@@ -172,25 +172,25 @@ pub fn queries() -> Vec<TimedDigest> {
 }
 
 pub fn stacks() -> StackEvidence {
-    let frame = |name: &str, side| Frame {
+    let frame = |name: &str, side| StackFrame {
         name: name.into(),
         image: "mysqld".into(),
         side,
         nameless: None,
     };
-    let mut book = StackBook::default();
+    let mut book = StackTable::default();
     let waiting = book.intern(
         [
-            frame("futex_wait", Side::Kernel),
-            frame("pthread_mutex_lock", Side::User),
-            Frame {
-                nameless: Some(Nameless::NoSymbol),
-                ..frame("mysqld+0x7a10", Side::User)
+            frame("futex_wait", FrameSide::Kernel),
+            frame("pthread_mutex_lock", FrameSide::User),
+            StackFrame {
+                nameless: Some(UnnamedReason::NoSymbol),
+                ..frame("mysqld+0x7a10", FrameSide::User)
             },
         ],
         StackEnd::Complete,
     );
-    let working = book.intern([frame("free", Side::User)], StackEnd::TooDeep);
+    let working = book.intern([frame("free", FrameSide::User)], StackEnd::TooDeep);
     let run = |tid, stack, syscall| ThreadRun {
         tid,
         name: "connection".into(),
@@ -223,9 +223,9 @@ pub fn stacks() -> StackEvidence {
     };
     StackEvidence {
         book,
-        snapshots: vec![SnapshotNote {
+        snapshots: vec![SnapshotMeta {
             at: 61_000,
-            method: Method::Bpf,
+            method: SnapshotMethod::Bpf,
             wall_us: 900,
             stopped_us: 0,
             threads: 2,
@@ -257,7 +257,7 @@ pub fn stacks() -> StackEvidence {
         locks: vec![LockTable {
             from: 61_000,
             to: 63_000,
-            depth: Depth::Sampled {
+            depth: WaitCounting::Sampled {
                 snapshots: 3,
                 interval_ms: 1000.0,
             },

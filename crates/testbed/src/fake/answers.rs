@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Kind, kind_of_status_variable};
+use model::{SignalKind, kind_of_status_variable};
 use mysql::Row;
 use mysql::prelude::Queryable;
 
@@ -123,8 +123,8 @@ impl Answers {
     fn status_at(&self, seconds: f64) -> Vec<Vec<String>> {
         let of = |(index, (name, value)): (usize, &(String, String))| {
             let is_busy = BUSY.contains(&name.as_str());
-            let rises =
-                is_busy || index % ONE_IN == 0 && kind_of_status_variable(name) == Kind::Counter;
+            let rises = is_busy
+                || index % ONE_IN == 0 && kind_of_status_variable(name) == SignalKind::Counter;
             let value = match value.parse::<f64>() {
                 Ok(before) if name == "Uptime" => format!("{:.0}", before + seconds),
                 Ok(before) if rises => {

@@ -538,7 +538,7 @@ pub fn expressions() -> Story {
         .samples(&[CPU])
         .asked(&[
             Asked {
-                way: model::QueryWay::PerformanceSchema,
+                way: model::QueryMethod::PerformanceSchema,
                 kind: "SELECT",
                 fingerprint: "select * from t where a regexp ?",
                 before: 1,
@@ -546,7 +546,7 @@ pub fn expressions() -> Story {
                 seconds_each: Some(0.4),
             },
             Asked {
-                way: model::QueryWay::PerformanceSchema,
+                way: model::QueryMethod::PerformanceSchema,
                 kind: "SELECT",
                 fingerprint: "select * from t where id = ?",
                 before: 400,

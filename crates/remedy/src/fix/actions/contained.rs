@@ -6,7 +6,7 @@ use crate::fix::{Container, Runtime};
 
 /// What a container is made with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Made<'a> {
+pub(super) enum ContainerPart<'a> {
     /// A variable of the environment.
     Environment(&'a str, &'a str),
     /// Files that may be open.
@@ -20,7 +20,11 @@ pub(super) enum Made<'a> {
 }
 
 /// The step for a person. `directory` is one whose option files the server reads, as it sees it.
-pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&str>) -> StepState {
+pub(super) fn by_hand(
+    container: &Container,
+    made: ContainerPart<'_>,
+    directory: Option<&str>,
+) -> StepState {
     let name = container.name();
     if let Some(unit) = &container.unit {
         return StepState::ByHand {
@@ -31,7 +35,7 @@ pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&
         };
     }
     let mut commands = commands(container, made);
-    if let (Made::Option(variable, value), Some(directory)) = (made, directory) {
+    if let (ContainerPart::Option(variable, value), Some(directory)) = (made, directory) {
         let directory = directory.trim_end_matches('/');
         commands.push(format!(
             "or a file of your own with [mysqld] and below that loose_{variable} = {value}, mounted as {directory}/zz-{variable}.cnf"
@@ -46,7 +50,7 @@ pub(super) fn by_hand(container: &Container, made: Made<'_>, directory: Option<&
 }
 
 /// What it is made with by those who make it.
-pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
+pub(super) fn commands(container: &Container, made: ContainerPart<'_>) -> Vec<String> {
     let runtime = container.runtime;
     let run = |option: String, compose: String| {
         let program = match runtime {
@@ -56,7 +60,7 @@ pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
         let kept = "with all other options as they are";
         match made {
             // It goes behind the command, which is replaced as a whole.
-            Made::Option(..) => vec![
+            ContainerPart::Option(..) => vec![
                 format!("{program} run ... IMAGE COMMAND {option}, {kept}"),
                 format!("compose file: command: [COMMAND, \"{compose}\"]"),
                 format!(
@@ -71,57 +75,59 @@ pub(super) fn commands(container: &Container, made: Made<'_>) -> Vec<String> {
         }
     };
     match (runtime, made) {
-        (Runtime::Docker | Runtime::Podman, Made::Environment(name, value)) => run(
+        (Runtime::Docker | Runtime::Podman, ContainerPart::Environment(name, value)) => run(
             format!("--env {name}={value}"),
             format!("environment: {{ {name}: \"{value}\" }}"),
         ),
-        (Runtime::Docker | Runtime::Podman, Made::OpenFiles(limit)) => run(
+        (Runtime::Docker | Runtime::Podman, ContainerPart::OpenFiles(limit)) => run(
             format!("--ulimit nofile={limit}:{limit}"),
             format!("ulimits: {{ nofile: {limit} }}"),
         ),
-        (Runtime::Docker | Runtime::Podman, Made::Tasks(limit)) => run(
+        (Runtime::Docker | Runtime::Podman, ContainerPart::Tasks(limit)) => run(
             format!("--pids-limit {limit}"),
             format!("pids_limit: {limit}"),
         ),
-        (Runtime::Docker | Runtime::Podman, Made::Option(variable, value)) => {
+        (Runtime::Docker | Runtime::Podman, ContainerPart::Option(variable, value)) => {
             run(option(variable, value), option(variable, value))
         }
-        (Runtime::Docker | Runtime::Podman, Made::Sysctl(key, value)) => run(
+        (Runtime::Docker | Runtime::Podman, ContainerPart::Sysctl(key, value)) => run(
             format!("--sysctl {key}={value}"),
             format!("sysctls: {{ {key}: \"{value}\" }}"),
         ),
-        (Runtime::Kubernetes, Made::Environment(name, value)) => vec![format!(
+        (Runtime::Kubernetes, ContainerPart::Environment(name, value)) => vec![format!(
             "pod, of the container: env: [{{ name: {name}, value: \"{value}\" }}]"
         )],
-        (Runtime::Kubernetes, Made::OpenFiles(limit)) => vec![format!(
+        (Runtime::Kubernetes, ContainerPart::OpenFiles(limit)) => vec![format!(
             "no setting of a pod: LimitNOFILE={limit} in the unit of containerd or CRI-O, on each node"
         )],
-        (Runtime::Kubernetes, Made::Tasks(limit)) => vec![format!(
+        (Runtime::Kubernetes, ContainerPart::Tasks(limit)) => vec![format!(
             "no setting of a pod: podPidsLimit: {limit} in the kubelet's configuration, on each node"
         )],
-        (Runtime::Kubernetes, Made::Option(variable, value)) => vec![format!(
+        (Runtime::Kubernetes, ContainerPart::Option(variable, value)) => vec![format!(
             "pod, of the container: args: [ARGS, \"{}\"], with ARGS as they are, or the image's command where there are none",
             option(variable, value)
         )],
-        (Runtime::Kubernetes, Made::Sysctl(key, value)) => vec![
+        (Runtime::Kubernetes, ContainerPart::Sysctl(key, value)) => vec![
             format!("pod: securityContext: {{ sysctls: [{{ name: {key}, value: \"{value}\" }}] }}"),
             "one that the kubelet does not know as safe also needs --allowed-unsafe-sysctls there"
                 .to_owned(),
         ],
-        (_, Made::Environment(name, value)) => vec![format!(
+        (_, ContainerPart::Environment(name, value)) => vec![format!(
             "{name}={value}, in the environment of what starts the server there"
         )],
-        (_, Made::OpenFiles(limit)) => {
+        (_, ContainerPart::OpenFiles(limit)) => {
             vec![format!("ulimit -n {limit} in what starts the server there")]
         }
-        (_, Made::Tasks(limit)) => vec![format!(
+        (_, ContainerPart::Tasks(limit)) => vec![format!(
             "{limit} in pids.max of the container's control group, by what makes the container"
         )],
-        (_, Made::Option(variable, value)) => vec![format!(
+        (_, ContainerPart::Option(variable, value)) => vec![format!(
             "{}, on the command line of the server there",
             option(variable, value)
         )],
-        (_, Made::Sysctl(key, value)) => vec![format!("sysctl -w {key}={value}, in the container")],
+        (_, ContainerPart::Sysctl(key, value)) => {
+            vec![format!("sysctl -w {key}={value}, in the container")]
+        }
     }
 }
 
@@ -149,11 +155,11 @@ mod tests {
 
     #[test]
     fn an_option_goes_behind_the_command_that_the_container_has() {
-        let mut container = Container::of(Runtime::Podman, "x");
+        let mut container = Container::from_group(Runtime::Podman, "x");
         container.id = Some("0123".to_owned());
         let StepState::ByHand { commands, .. } = by_hand(
             &container,
-            Made::Option("back_log", "4096"),
+            ContainerPart::Option("back_log", "4096"),
             Some("/etc/mysql/conf.d/"),
         ) else {
             panic!("it is by hand");

@@ -2,10 +2,10 @@
 
 use model::FixAction;
 
-use super::contained::Made;
+use super::contained::ContainerPart;
 use super::launch::{self, Launch};
 use crate::fix::step::{Step, StepState, When};
-use crate::fix::system::{SeenServer, System};
+use crate::fix::system::{ObservedServer, System};
 
 pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
     let FixAction::ServerEnvironment { variable, value } = action else {
@@ -28,7 +28,7 @@ pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
         // Cause files allow nothing in a value that would need quotes.
         unit: format!("Environment={assignment}"),
         safe: None,
-        container: Made::Environment(variable, value),
+        container: ContainerPart::Environment(variable, value),
         in_force: server.is_some_and(|server| {
             server
                 .environment
@@ -52,7 +52,7 @@ const READERS: [(&str, &str); 5] = [
 const GLIBC: &str = "glibc";
 
 /// Why the server's allocator does not read the variable, where that is known.
-fn read_by_another(server: &SeenServer, variable: &str) -> Option<String> {
+fn read_by_another(server: &ObservedServer, variable: &str) -> Option<String> {
     let (_, reader) = READERS
         .iter()
         .find(|(begin, _)| variable.starts_with(begin))?;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::contained::{self, Made};
+use super::contained::{self, ContainerPart};
 use super::file_step;
-use crate::fix::command::words;
+use crate::fix::command::to_text;
 use crate::fix::own_file::Reload;
-use crate::fix::step::{Anew, Step, StepState, When, restart};
-use crate::fix::system::{NO_PROCESS, SeenServer, System};
+use crate::fix::step::{RestartReason, Step, StepState, When, restart};
+use crate::fix::system::{NO_PROCESS, ObservedServer, System};
 
 /// Something that the server is started with.
 pub(super) struct Launch<'a> {
@@ -20,7 +20,7 @@ pub(super) struct Launch<'a> {
     /// The name of its file, and a line of `[mysqld_safe]`, where mysqld_safe does it.
     pub(super) safe: Option<(&'a str, String)>,
     /// Of a container.
-    pub(super) container: Made<'a>,
+    pub(super) container: ContainerPart<'a>,
     /// Before a command in a shell; the command follows.
     pub(super) shell: String,
     /// The running server has it.
@@ -36,12 +36,12 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
             "no server was found here".to_owned(),
             vec![format!("{} and then the server's command", launch.shell)],
         ),
-        Some(SeenServer { process: None, .. }) => by_hand(
+        Some(ObservedServer { process: None, .. }) => by_hand(
             &launch,
             format!("how the server is started is {NO_PROCESS}; as root it may be"),
             vec![format!("{} and then the server's command", launch.shell)],
         ),
-        Some(SeenServer {
+        Some(ObservedServer {
             container: Some(container),
             ..
         }) => Step::new(
@@ -83,7 +83,7 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
             ),
         },
     };
-    step.restart = Some(restart(server, Anew::Made));
+    step.restart = Some(restart(server, RestartReason::Made));
     not_yet(&mut step, launch.in_force);
     step
 }
@@ -106,7 +106,7 @@ fn by_hand(launch: &Launch<'_>, why: String, commands: Vec<String>) -> Step {
 }
 
 /// mysqld_safe does what its section of the option files says.
-fn by_safe(system: &System, server: &SeenServer, launch: &Launch<'_>) -> Step {
+fn by_safe(system: &System, server: &ObservedServer, launch: &Launch<'_>) -> Step {
     let (name, line) = launch.safe.clone().unwrap_or_default();
     let lines = format!("[mysqld_safe]\n{line}\n");
     let why = if server.no_defaults {
@@ -131,7 +131,7 @@ fn by_safe(system: &System, server: &SeenServer, launch: &Launch<'_>) -> Step {
         let option = line.replace(" = ", "=");
         let mut command = server.safe_command.clone();
         command.push(format!("--{option}"));
-        vec![words(&command)]
+        vec![to_text(&command)]
     } else {
         lines.lines().map(str::to_owned).collect()
     };
@@ -143,18 +143,18 @@ fn by_safe(system: &System, server: &SeenServer, launch: &Launch<'_>) -> Step {
 }
 
 /// The command that started the server, by whom it was.
-fn command(server: &SeenServer) -> String {
+fn command(server: &ObservedServer) -> String {
     if !server.safe_command.is_empty() {
-        return words(&server.safe_command);
+        return to_text(&server.safe_command);
     }
     match server.arguments.split_first() {
         // The directory that a relative name is of need not be ours.
         Some((name, rest)) => match &server.program {
             Some(program) if !name.starts_with('/') => {
                 let name = program.display().to_string();
-                words(&[&[name], rest].concat())
+                to_text(&[&[name], rest].concat())
             }
-            _ => words(&server.arguments),
+            _ => to_text(&server.arguments),
         },
         None => "and then the server's command".to_owned(),
     }

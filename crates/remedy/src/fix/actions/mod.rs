@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use model::{Fix, FixAction};
 
 use super::change::Change;
-use super::command::words;
+use super::command::to_text;
 use super::own_file::{OwnFile, Reload};
 use super::step::{Step, StepState, When};
 use super::system::System;
@@ -72,8 +72,8 @@ const ACTIONS: [Action; 9] = [
 ];
 
 /// The kind of a fix.
-pub(super) fn of(action: &FixAction) -> Option<&'static Action> {
-    ACTIONS.iter().find(|known| known.name == action.word())
+pub(super) fn for_action(action: &FixAction) -> Option<&'static Action> {
+    ACTIONS.iter().find(|known| known.name == action.name())
 }
 
 /// Why a setting that has another value than the fix is for is left alone. The value that the fix itself sets is none.
@@ -109,14 +109,14 @@ fn file_step(
     let content = format!("{HEADER}{lines}");
     let file = OwnFile::new(&system.root, path, content, reload);
     let place = file.path.display().to_string();
-    let state = match file.look(&system.root) {
+    let state = match file.is_ours(&system.root) {
         Ok(None) => StepState::ToDo(Change::OwnFile(file)),
         Ok(Some(true)) => StepState::Already(format!("{place} is there already, with these lines")),
         Ok(Some(false)) => StepState::ByHand {
             why: format!("{place} is there with another content, and it is not edited"),
             commands: vec![format!(
                 "cat {}",
-                words(&[system.root.here(&file.path).display().to_string()])
+                to_text(&[system.root.here(&file.path).display().to_string()])
             )],
         },
         Err(error) => StepState::ByHand {

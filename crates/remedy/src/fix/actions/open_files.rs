@@ -2,7 +2,7 @@
 
 use model::{FixAction, FixValue};
 
-use super::contained::Made;
+use super::contained::ContainerPart;
 use super::launch::{self, Launch};
 use super::sysctl::wanted;
 use crate::fix::step::{Step, StepState, When};
@@ -57,7 +57,7 @@ pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
         name: "LimitNOFILE",
         unit: format!("LimitNOFILE={limit}"),
         safe: Some(("open-files-limit", format!("open-files-limit = {limit}"))),
-        container: Made::OpenFiles(&limit),
+        container: ContainerPart::OpenFiles(&limit),
         shell: format!("ulimit -n {limit} &&"),
         in_force: false,
     };

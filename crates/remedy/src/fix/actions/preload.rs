@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use model::FixAction;
 
-use super::contained::{self, Made};
+use super::contained::{self, ContainerPart};
 use super::launch::{self, Launch};
 use crate::fix::root::Root;
-use crate::fix::step::{Anew, Step, StepState, When, restart};
+use crate::fix::step::{RestartReason, Step, StepState, When, restart};
 use crate::fix::system::System;
 
 /// Where distributions put libraries; mysqld_safe takes malloc-lib from these only (scripts/mysqld_safe.sh).
@@ -61,7 +61,7 @@ fn step(system: &System) -> Step {
                 commands: vec![format!("LD_PRELOAD={shown}:{other}, where that is set")],
             };
             let mut step = Step::new(When::Durable, says, PLACE.to_owned(), state);
-            step.restart = Some(restart(Some(server), Anew::Made));
+            step.restart = Some(restart(Some(server), RestartReason::Made));
             step
         }
         _ => launch::step(
@@ -71,7 +71,7 @@ fn step(system: &System) -> Step {
                 name: "LD_PRELOAD",
                 unit: format!("Environment=LD_PRELOAD={shown}"),
                 safe: Some(("malloc-lib", format!("malloc-lib = {shown}"))),
-                container: Made::Environment("LD_PRELOAD", &shown),
+                container: ContainerPart::Environment("LD_PRELOAD", &shown),
                 shell: format!("LD_PRELOAD={shown}"),
                 in_force: false,
             },

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use model::{FixAction, FixValue};
 
-use super::contained::{self, Made};
+use super::contained::{self, ContainerPart};
 use super::file_step;
 use super::reach::{ON_THE_HOST, out_of_reach};
 use crate::fix::change::Change;
 use crate::fix::kernel_setting::KernelSetting;
-use crate::fix::step::{Anew, Step, StepState, When, restart};
+use crate::fix::step::{RestartReason, Step, StepState, When, restart};
 use crate::fix::system::System;
 
 /// Of these pairs the one that was set last counts, and the other one reads 0
@@ -61,7 +61,7 @@ fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) ->
                 .to_owned(),
         ),
         (Some(container), When::Durable) => {
-            contained::by_hand(container, Made::Sysctl(key, &wanted), None)
+            contained::by_hand(container, ContainerPart::Sysctl(key, &wanted), None)
         }
         (None, _) => StepState::ByHand {
             why: "the server has a network of its own, and this is a setting of a network".to_owned(),
@@ -69,7 +69,7 @@ fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) ->
         },
     };
     let mut step = Step::new(when, says, key.to_owned(), state);
-    step.restart = Some(restart(Some(server), Anew::Made));
+    step.restart = Some(restart(Some(server), RestartReason::Made));
     Some(step)
 }
 
@@ -127,7 +127,10 @@ fn durable(system: &System, key: &str, wanted: &str) -> Step {
         let mut commands = vec![ON_THE_HOST.to_owned()];
         if let Some(container) = system.container.as_ref().filter(|_| is_of_a_network(key)) {
             commands[0] += "; where the container has a network of its own:";
-            commands.extend(contained::commands(container, Made::Sysctl(key, wanted)));
+            commands.extend(contained::commands(
+                container,
+                ContainerPart::Sysctl(key, wanted),
+            ));
         }
         let state = StepState::ByHand { why, commands };
         return Step::new(When::Durable, says, key.to_owned(), state);

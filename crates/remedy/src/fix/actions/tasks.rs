@@ -2,11 +2,11 @@
 
 use model::{FixAction, FixValue};
 
-use super::contained::Made;
+use super::contained::ContainerPart;
 use super::launch::{self, Launch};
 use super::sysctl::wanted;
 use crate::fix::step::{Step, StepState, When};
-use crate::fix::system::{NO_PROCESS, SeenServer, System};
+use crate::fix::system::{NO_PROCESS, ObservedServer, System};
 
 /// What `pids.max` says where there is no limit.
 const NO_LIMIT: &str = "max";
@@ -25,7 +25,7 @@ fn step(value: &FixValue, system: &System) -> Step {
     let server = system.server.as_ref();
     let Some((server, known)) = server.and_then(|it| Some((it, it.tasks_limit.as_ref()?))) else {
         let why = match server {
-            Some(SeenServer { process: None, .. }) => NO_PROCESS,
+            Some(ObservedServer { process: None, .. }) => NO_PROCESS,
             Some(_) => "its control group has no limit of tasks of its own",
             None => "no server was found here whose limit could be read",
         };
@@ -60,7 +60,7 @@ fn step(value: &FixValue, system: &System) -> Step {
             name: "TasksMax",
             unit: format!("TasksMax={limit}"),
             safe: None,
-            container: Made::Tasks(&limit),
+            container: ContainerPart::Tasks(&limit),
             shell: String::new(),
             in_force: false,
         };

@@ -3,14 +3,14 @@
 
 use model::{FixAction, FixValue};
 
-use super::contained::{self, Made};
+use super::contained::{self, ContainerPart};
 use super::file_step;
 use super::launch::not_yet;
 use super::sysctl::wanted;
 use crate::fix::change::Change;
-use crate::fix::command::words;
-use crate::fix::step::{Anew, Step, StepState, When, restart};
-use crate::fix::system::{NO_PROCESS, SeenServer, System};
+use crate::fix::command::to_text;
+use crate::fix::step::{RestartReason, Step, StepState, When, restart};
+use crate::fix::system::{NO_PROCESS, ObservedServer, System};
 use crate::fix::variable::{GlobalVariable, PersistedVariable, same, set_statement};
 
 pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step> {
@@ -94,7 +94,7 @@ fn text_of(value: &FixValue) -> String {
     }
 }
 
-pub(super) fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, String> {
+pub(super) fn filled(value: &FixValue, server: &ObservedServer) -> Result<FixValue, String> {
     match value {
         FixValue::Exactly(text) if text.contains("{utc_offset}") => {
             let offset = server
@@ -107,7 +107,7 @@ pub(super) fn filled(value: &FixValue, server: &SeenServer) -> Result<FixValue, 
     }
 }
 
-fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step {
+fn at_once(server: &ObservedServer, variable: &str, now: &str, wanted: &str) -> Step {
     let says = format!("Set {variable} to {wanted} in the running server");
     let place = format!("@@GLOBAL.{variable}");
     let state = if same(now, wanted) {
@@ -135,7 +135,7 @@ fn at_once(server: &SeenServer, variable: &str, now: &str, wanted: &str) -> Step
 }
 
 /// A server may start with a value that it refuses while it runs: then a change could not be taken back.
-fn could_not_be_put_back(server: &SeenServer, variable: &str, now: &str) -> Option<String> {
+fn could_not_be_put_back(server: &ObservedServer, variable: &str, now: &str) -> Option<String> {
     let (_, floor) = FLOORS.iter().find(|(name, _)| *name == variable)?;
     let least = server.variables.get(*floor)?;
     let is_below = now.parse::<f64>().ok()? < least.parse::<f64>().ok()?;
@@ -166,7 +166,7 @@ const SESSION: [&str; 10] = [
 
 fn for_next_start(
     system: &System,
-    server: &SeenServer,
+    server: &ObservedServer,
     variable: &str,
     now: &str,
     wanted: &str,
@@ -187,9 +187,9 @@ fn for_next_start(
         }
         step.before = Some(format!("{variable} = {now} (in the running server)"));
         let anew = if server.persisted.is_none() && server.container.is_some() {
-            Anew::Made
+            RestartReason::Made
         } else {
-            Anew::Read
+            RestartReason::Read
         };
         step.restart = Some(restart(Some(server), anew));
         not_yet(&mut step, same(now, wanted));
@@ -225,7 +225,7 @@ fn persisted(variable: &str, wanted: &str, kept: Option<&String>, says: String) 
 
 fn in_a_file(
     system: &System,
-    server: &SeenServer,
+    server: &ObservedServer,
     variable: &str,
     wanted: &str,
     says: String,
@@ -248,7 +248,7 @@ fn in_a_file(
     if let Some(container) = &server.container {
         let directory = server.include_directories.last();
         let directory = directory.map(|directory| directory.display().to_string());
-        let made = Made::Option(option_of(variable), wanted);
+        let made = ContainerPart::Option(option_of(variable), wanted);
         let state = contained::by_hand(container, made, directory.as_deref());
         return Step::new(
             When::Durable,
@@ -282,14 +282,14 @@ fn in_a_file(
 /// What a person sets where a file of ours would not be read: the lines of a file that is, or an option. Only a value
 /// that is meant as it stands is quoted.
 fn by_a_person(
-    server: Option<&SeenServer>,
+    server: Option<&ObservedServer>,
     variable: &str,
     value: &str,
     is_exact: bool,
 ) -> Vec<String> {
     if server.is_some_and(|server| server.no_defaults) {
         let option = contained::option(option_of(variable), value);
-        return vec![if is_exact { words(&[option]) } else { option }];
+        return vec![if is_exact { to_text(&[option]) } else { option }];
     }
     let value = if is_exact {
         quoted(value)
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     /// What a person is told to do for the next start.
-    fn by_hand(server: SeenServer) -> (String, Vec<String>) {
+    fn by_hand(server: ObservedServer) -> (String, Vec<String>) {
         let system = System {
             server: Some(server),
             ..System::default()
@@ -348,22 +348,22 @@ mod tests {
         }
     }
 
-    fn server() -> SeenServer {
-        SeenServer {
+    fn server() -> ObservedServer {
+        ObservedServer {
             process: Some(crate::ProcessId {
                 pid: 4711,
                 start_time_ticks: 1,
             }),
             variables: [("time_zone".to_owned(), "SYSTEM".to_owned())].into(),
             utc_offset: Some("+00:00".to_owned()),
-            ..SeenServer::default()
+            ..ObservedServer::default()
         }
     }
 
     #[test]
     fn a_person_is_told_the_option_and_not_the_variable() {
         let lines = ["[mysqld]", "loose_default_time_zone = +00:00"];
-        let no_directory = SeenServer {
+        let no_directory = ObservedServer {
             option_files: vec![PathBuf::from("/etc/my.cnf")],
             ..server()
         };
@@ -372,7 +372,7 @@ mod tests {
             (place.as_str(), &commands[..]),
             ("/etc/my.cnf", &lines.map(str::to_owned)[..])
         );
-        let no_login = SeenServer {
+        let no_login = ObservedServer {
             variables: Default::default(),
             ..server()
         };
@@ -387,7 +387,7 @@ mod tests {
                 ("innodb_log_buffer_size", buffer),
             ];
             let system = System {
-                server: Some(SeenServer {
+                server: Some(ObservedServer {
                     variables: variables
                         .map(|(name, value)| (name.to_owned(), value.to_owned()))
                         .into(),
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_server_that_reads_no_option_file_is_told_on_its_command_line() {
-        let no_defaults = SeenServer {
+        let no_defaults = ObservedServer {
             no_defaults: true,
             ..server()
         };

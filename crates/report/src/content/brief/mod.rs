@@ -8,34 +8,34 @@
 //! `explain` ends there; `--full` goes on with the whole report. Three rules make them. What users felt is computed
 //! from what clients show (answers of the probes, hanging statements, time and number of statements against the calm
 //! before), not from the server's insides. A text of a sign is shown only if it has no pattern, signal or function in
-//! it (`words::is_plain`), and its numbers lose the digits that nobody needs. The first step is the first one for
+//! it (`phrases::is_plain`), and its numbers lose the digits that nobody needs. The first step is the first one for
 //! this server and release that is more than a look; a sentence of the risk goes with it only if it is about this
 //! step, since a cause has one risk for all of its steps. A test prints the step of every cause: `cargo test -p
 //! freezeframe explain::tests -- --nocapture`.
 
-mod doing;
-mod felt;
+mod client_impact;
+mod confidence;
+mod current_activity;
+mod phrases;
 mod remedy;
-mod sure;
 mod who;
-mod words;
 
 use diagnosis::{Finding, Level, Verdict};
 use model::Incident;
 
 use crate::document::{Answer, Part, Prose};
-use crate::when;
+use crate::time_format;
 
-pub(crate) use felt::felt;
-pub(crate) use words::quoted;
+pub(crate) use client_impact::client_impact;
+pub(crate) use phrases::quoted;
 
 /// The questions, as they are asked.
-pub(crate) const FELT: &str = "users felt";
+pub(crate) const CLIENT_IMPACT: &str = "users felt";
 const CAUSE: &str = "cause";
 pub(crate) const WHO: &str = "who did it";
-pub(crate) const DOING: &str = "was doing";
+pub(crate) const CURRENT_ACTIVITY: &str = "was doing";
 pub(crate) const DO_NOW: &str = "do now";
-pub(crate) const SURE: &str = "how sure";
+pub(crate) const CONFIDENCE: &str = "how sure";
 pub(crate) const SINCE: &str = "since";
 pub(crate) const NOT_ALL: &str = "not all";
 pub(crate) const REFUTED: &str = "what would refute it";
@@ -51,9 +51,9 @@ pub(crate) fn parts(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 /// Those of the first screen of a page, where the cause and since when stand above them: what to do comes before why.
 pub(crate) fn below_the_cause(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     let mut answers = with_refutation(incident, verdict);
-    answers.retain(|answer| !matches!(answer.label, CAUSE | SINCE | sure::ABSENT));
+    answers.retain(|answer| !matches!(answer.label, CAUSE | SINCE | confidence::ABSENT));
     answers.sort_by_key(|answer| match answer.label {
-        FELT => 0,
+        CLIENT_IMPACT => 0,
         DO_NOW => 1,
         _ => 2,
     });
@@ -61,7 +61,7 @@ pub(crate) fn below_the_cause(incident: &Incident, verdict: &Verdict) -> Vec<Par
 }
 
 /// The answers to these questions, as far as there are some, in this order.
-pub(crate) fn to(asked: &[&str], incident: &Incident, verdict: &Verdict) -> Vec<Part> {
+pub(crate) fn answers_to(asked: &[&str], incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     let all = with_refutation(incident, verdict);
     let of = |label: &&str| all.iter().find(|answer| answer.label == *label).cloned();
     let answers: Vec<Answer> = asked.iter().filter_map(of).collect();
@@ -84,14 +84,14 @@ fn with_refutation(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
 }
 
 fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
-    let mut answers = vec![Answer::new(FELT, felt(incident))];
+    let mut answers = vec![Answer::new(CLIENT_IMPACT, client_impact(incident))];
     answers.extend(match found(verdict) {
         Some(finding) => of_finding(incident, verdict, finding),
-        None => doing::answers(incident, verdict),
+        None => current_activity::answers(incident, verdict),
     });
     answers.push(Answer::new(SINCE, since(incident)));
-    answers.extend(sure::read_in_part(verdict));
-    answers.extend(sure::absent(incident, verdict));
+    answers.extend(confidence::read_in_part(verdict));
+    answers.extend(confidence::absent(incident, verdict));
     answers
 }
 
@@ -107,13 +107,13 @@ fn of_finding(incident: &Incident, verdict: &Verdict, finding: &Finding) -> Vec<
         Answer::new(CAUSE, cause).strong(),
         Answer::new(WHO, who::who(incident, finding)),
         Answer::lines(DO_NOW, remedy::first(&incident.server, finding)),
-        Answer::lines(SURE, sure::sure(finding)),
+        Answer::lines(CONFIDENCE, confidence::confidence(finding)),
     ]
 }
 
 /// The cause in a sentence, where none was found.
 pub(crate) fn cause(verdict: &Verdict) -> String {
-    doing::cause(verdict)
+    current_activity::cause(verdict)
 }
 
 /// The title of a finding with its level: `Disk full (certain)`.
@@ -158,25 +158,25 @@ pub(crate) fn since(incident: &Incident) -> String {
         return format!("Not told by what was read.{place}");
     }
     let stall = &incident.stall;
-    let moment = |at| when::date_second(incident.clock.wall_ms(at));
+    let moment = |at| time_format::date_second(incident.clock.wall_ms(at));
     let onset = moment(stall.onset);
-    let lasted = |to: u64| when::duration(to.saturating_sub(stall.onset));
-    if felt::is_imported(incident) {
+    let lasted = |to: u64| time_format::duration(to.saturating_sub(stall.onset));
+    if client_impact::is_imported(incident) {
         let seen = incident.stall_window();
-        let to = when::clock_time(incident.clock.wall_ms(seen.to));
+        let to = time_format::clock_time(incident.clock.wall_ms(seen.to));
         return format!(
             "{} to {to} UTC, as far as it was captured.{place}",
             moment(seen.from)
         );
     }
     let says = match stall.end {
-        Some(end) if stall.is_asked_only() => {
+        Some(end) if stall.is_request_only() => {
             format!("{onset} UTC, {} were looked at.", lasted(end))
         }
         Some(end) => format!(
             "{onset} UTC, for {}; over at {}.",
             lasted(end),
-            when::clock_time(incident.clock.wall_ms(end))
+            time_format::clock_time(incident.clock.wall_ms(end))
         ),
         None => format!(
             "{onset} UTC, for {} or longer: it was not over when the record ends.",

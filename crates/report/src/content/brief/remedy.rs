@@ -3,9 +3,9 @@
 use diagnosis::{Actor, Finding, Level, Paired, Undoable};
 use model::Server;
 
-use super::words::{capital, sentence, shortened};
+use super::phrases::{capital, sentence, shortened};
 use crate::document::Prose;
-use crate::steps::{self, Piece};
+use crate::steps::{self, StepPart};
 
 /// Longer steps end at the end of a clause, in characters.
 const STEP_MAX: usize = 200;
@@ -208,10 +208,10 @@ fn without_look(step: &str) -> (String, bool) {
 }
 
 fn ends_session(step: &str) -> bool {
-    let pieces = steps::pieces(step);
+    let pieces = steps::step_parts(step);
     let mut pieces = pieces.iter();
     KILLS.iter().any(|word| step.contains(word))
-        || pieces.any(|piece| matches!(piece, Piece::Command(it) if it.starts_with("KILL ")))
+        || pieces.any(|piece| matches!(piece, StepPart::Command(it) if it.starts_with("KILL ")))
 }
 
 /// The sentence about what is ended, or what is true of any.

@@ -1,11 +1,11 @@
 //! Who did it, as far as somebody is known: a session, a process, a disk, a kind of statement.
 
 use diagnosis::{Actor, Finding};
-use model::{Counted, Incident, QueryWay};
+use model::{Counted, Incident, QueryMethod};
 
-use super::sure::told;
-use super::words::{capital, is_plain, number, quoted, sentence, span};
-use crate::evidence::asked::{self, Asked, AskedRow};
+use super::confidence::witness_text;
+use super::phrases::{capital, is_plain, number, quoted, sentence, span};
+use crate::evidence::workload::{self, Workload, WorkloadRow};
 
 /// Actors that are told; the others are a number.
 const ACTORS_MAX: usize = 2;
@@ -122,17 +122,17 @@ fn thing(finding: &Finding) -> Option<String> {
     };
     let mut witnesses = finding.witnesses.iter();
     let about = witnesses.find(|one| one.signals.iter().any(is_of_thing) && is_plain(&one.says))?;
-    Some(capital(&told(about, THING_MAX)))
+    Some(capital(&witness_text(about, THING_MAX)))
 }
 
 /// The kind of statement that came much more often than before.
 fn statements(incident: &Incident) -> Option<String> {
-    let ways = asked::asked(incident);
-    let compared = |way: &&Asked| way.before_seconds.is_some() && way.stall_seconds.is_some();
-    let more = |way: &Asked| -> Option<AskedRow> {
+    let ways = workload::workloads(incident);
+    let compared = |way: &&Workload| way.before_seconds.is_some() && way.stall_seconds.is_some();
+    let more = |way: &Workload| -> Option<WorkloadRow> {
         let all = way.in_stall.filter(|all| *all > 0.0)?;
         let rows = way.rows.iter();
-        let is_more = |row: &&AskedRow| {
+        let is_more = |row: &&WorkloadRow| {
             let (before, now) = (row.before.unwrap_or(0.0), row.in_stall.unwrap_or(0.0));
             now >= RATE_MIN && now >= MORE_TIMES * before && now >= SHARE_MIN * all
         };
@@ -148,7 +148,7 @@ fn statements(incident: &Incident) -> Option<String> {
     let kind = row.kind.to_lowercase();
     let same = ways
         .iter()
-        .filter(|way| way.way != QueryWay::StatementCounters)
+        .filter(|way| way.way != QueryMethod::StatementCounters)
         .flat_map(|way| &way.rows)
         .filter(|other| other.kind.to_lowercase() == kind);
     let from = [&row].into_iter().chain(same).filter_map(sender).next();
@@ -169,14 +169,14 @@ fn slow_statement(incident: &Incident, finding: &Finding) -> Option<String> {
     if !steps.iter().any(asks) {
         return None;
     }
-    let most = |way: Asked| {
-        let time = |row: &AskedRow| row.time_in_stall.unwrap_or(0.0);
+    let most = |way: Workload| {
+        let time = |row: &WorkloadRow| row.time_in_stall.unwrap_or(0.0);
         let all: f64 = way.rows.iter().map(time).sum();
         let rows = way.rows.into_iter();
         let row = rows.max_by(|a, b| time(a).total_cmp(&time(b)))?;
         (all > 0.0 && time(&row) >= MOST_TIME * all).then(|| (time(&row) / all, row))
     };
-    let ways = asked::asked(incident).into_iter();
+    let ways = workload::workloads(incident).into_iter();
     let (share, row) = ways.filter(|way| !way.is_blind_to_most()).find_map(most)?;
     let from = sender(&row).map_or_else(String::new, |from| format!(" from {from}"));
     Some(format!(
@@ -187,7 +187,7 @@ fn slow_statement(incident: &Incident, finding: &Finding) -> Option<String> {
 }
 
 /// Who sent most of them, as an account is written.
-fn sender(row: &AskedRow) -> Option<String> {
+fn sender(row: &WorkloadRow) -> Option<String> {
     let first = |names: &[Counted]| {
         let mut names = names.iter().map(|one| one.name.clone());
         names.find(|name| !name.is_empty())
@@ -229,7 +229,7 @@ mod tests {
     fn the_statement_with_most_of_the_time_is_named_where_one_is_looked_for() {
         let mut incident = incident_of(Timeline::default());
         let digest = QueryDigest {
-            way: QueryWay::Packets,
+            way: QueryMethod::Packets,
             count: 200,
             classes: vec![
                 class("select a from t", 90.0),

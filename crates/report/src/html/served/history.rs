@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::list::Choice;
 use super::{Files, Page, bar, percent, shell};
-use crate::chart::{self, Frame};
+use crate::chart::{self, ChartFrame};
 use crate::curve::{Curve, Point};
 use crate::escape;
 use crate::html::timeline;
 use crate::markup::{Markup, markup};
 use crate::strip::{self, Strip};
+use crate::time_format;
 use crate::units::Quantity;
-use crate::when;
 
 /// Points of one line for the script, which draws on the whole width of a screen.
 const POINTS_MAX: usize = 1_600;
@@ -38,14 +38,14 @@ pub struct Mark {
 
 /// A stretch of a history, on a clock of its own.
 #[derive(Debug)]
-pub struct Stretch {
+pub struct HistoryWindow {
     /// What was recorded. Its window is what is shown.
     pub incident: Incident,
 }
 
 /// What is looked at.
 #[derive(Debug, Default)]
-pub struct View {
+pub struct HistoryView {
     /// The server: its name in addresses, and for people.
     pub server: Choice,
     /// All servers with a history.
@@ -59,14 +59,14 @@ pub struct View {
     /// The first and the last moment that were recorded.
     pub recorded: Option<(i64, i64)>,
     /// The signals; absent where nothing was recorded in that time.
-    pub stretch: Option<Stretch>,
+    pub stretch: Option<HistoryWindow>,
     /// The stalls.
     pub marks: Vec<Mark>,
     /// What cannot be read, or was left out, in words.
     pub problem: Option<String>,
 }
 
-impl View {
+impl HistoryView {
     fn span_ms(&self) -> i64 {
         self.to_ms.saturating_sub(self.from_ms).max(1)
     }
@@ -103,7 +103,7 @@ impl View {
 }
 
 /// The page.
-pub fn history_page(view: &View) -> Page {
+pub fn history_page(view: &HistoryView) -> Page {
     let title = match view.server.1.as_str() {
         "" => "History".to_owned(),
         name => format!("History of {name}"),
@@ -150,7 +150,7 @@ pub fn history_page(view: &View) -> Page {
 }
 
 /// The same for programs, and for the page's script.
-pub fn history_json(view: &View) -> String {
+pub fn history_json(view: &HistoryView) -> String {
     let (strips, silent) = view.strips();
     let told = strips.iter().map(|(incident, strip)| {
         let clock = |at: Millis| incident.clock.wall_ms(at) as f64 / 1000.0;
@@ -223,7 +223,7 @@ fn says(incident: &Incident, strip: &Strip) -> String {
     };
     let stats = curve.and_then(|curve| Some((curve, curve.stats(incident.window)?)));
     stats.map_or_else(String::new, |(curve, stats)| {
-        let say = |value| curve.quantity.say_short(value);
+        let say = |value| curve.quantity.to_short_text(value);
         format!(
             "{} on average, {} at the most",
             say(stats.mean),
@@ -240,29 +240,29 @@ fn told_silent(silent: &[&str]) -> String {
 }
 
 /// What time is shown.
-fn said(view: &View, is_empty: bool) -> String {
+fn said(view: &HistoryView, is_empty: bool) -> String {
     if view.server.0.is_empty() {
         return "No history is kept here: a recorder writes one unless it is started with --no-history.".to_owned();
     }
     let time = format!(
         "{} to {} UTC, {}",
-        when::date_second(view.from_ms),
-        when::date_second(view.to_ms),
-        when::duration(view.span_ms().unsigned_abs())
+        time_format::date_second(view.from_ms),
+        time_format::date_second(view.to_ms),
+        time_format::duration(view.span_ms().unsigned_abs())
     );
     match (is_empty, view.recorded) {
         (false, _) => time,
         (true, Some((first, last))) => format!(
             "{time}: nothing was recorded. There is a history from {} to {}.",
-            when::date_second(first),
-            when::date_second(last)
+            time_format::date_second(first),
+            time_format::date_second(last)
         ),
         (true, None) => format!("{time}: nothing was recorded yet."),
     }
 }
 
 /// Ways to another time, all of them links and forms.
-fn tools(view: &View) -> Markup {
+fn tools(view: &HistoryView) -> Markup {
     if view.server.0.is_empty() {
         return Markup::new();
     }
@@ -308,15 +308,15 @@ fn tools(view: &View) -> Markup {
         link(view.moved(0.5, 1.0), "later", "later →"),
         link(view.moved(0.0, 0.4), "in", "zoom in"),
         link(view.moved(0.0, 2.5), "out", "zoom out"),
-        when::date_second(view.from_ms),
-        when::date_second(view.to_ms),
+        time_format::date_second(view.from_ms),
+        time_format::date_second(view.to_ms),
         ..spans,
         ..servers
     )
 }
 
 /// The pictures without a script.
-fn drawn(view: &View, strips: &[(&Incident, Strip)]) -> Markup {
+fn drawn(view: &HistoryView, strips: &[(&Incident, Strip)]) -> Markup {
     let Some((incident, _)) = strips.first() else {
         return Markup::new();
     };
@@ -331,7 +331,7 @@ fn drawn(view: &View, strips: &[(&Incident, Strip)]) -> Markup {
             to: own(mark.to_ms.unwrap_or(mark.from_ms)),
         })
         .collect();
-    let frame = Frame::of_stretch(incident, &stalls);
+    let frame = ChartFrame::of_window(incident, &stalls);
     let rows: Markup = strips
         .iter()
         .map(|(incident, strip)| {
@@ -368,7 +368,7 @@ fn stalls(marks: &[Mark]) -> Markup {
         .map(|mark| {
             let length = mark.to_ms.map_or_else(
                 || "no end".to_owned(),
-                |to| when::duration(to.saturating_sub(mark.from_ms).max(0).unsigned_abs()),
+                |to| time_format::duration(to.saturating_sub(mark.from_ms).max(0).unsigned_abs()),
             );
             let what = match &mark.id {
                 Some(id) => markup!("<a href=\"incident/{}\">{}</a>", percent(id), mark.title),
@@ -376,8 +376,8 @@ fn stalls(marks: &[Mark]) -> Markup {
             };
             markup!(
                 "<li><time datetime=\"{}\">{}</time>, {}: {}</li>\n",
-                when::rfc3339(mark.from_ms),
-                when::date_second(mark.from_ms),
+                time_format::rfc3339(mark.from_ms),
+                time_format::date_second(mark.from_ms),
                 length,
                 what
             )
@@ -396,7 +396,7 @@ fn numbers(strips: &[(&Incident, Strip)]) -> Markup {
         .flat_map(|(incident, strip)| strip.curves.iter().map(move |curve| (incident, strip, curve)))
         .filter_map(|(incident, strip, curve)| {
             let stats = curve.stats(incident.window)?;
-            let say = |value| curve.quantity.say(value);
+            let say = |value| curve.quantity.to_text(value);
             let most = curve.points.iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
             Some(markup!(
                 "<tr><th scope=\"row\">{}: {}</th><td class=\"number\">{}</td><td class=\"number\">{}</td>\
@@ -406,7 +406,7 @@ fn numbers(strips: &[(&Incident, Strip)]) -> Markup {
                 say(stats.min),
                 say(stats.mean),
                 say(stats.max),
-                when::moment_utc(&incident.clock, most.at)
+                time_format::time_text_utc(&incident.clock, most.at)
             ))
         })
         .collect();

@@ -5,7 +5,7 @@ use diagnosis::Level;
 use super::{Files, Page, bar, percent, shell};
 use crate::html::head::badge;
 use crate::markup::{Markup, Show, markup};
-use crate::when;
+use crate::time_format;
 
 /// Bytes of markup of one text in a row at the most, about.
 const TEXT_BYTES_MAX: usize = 600;
@@ -265,14 +265,14 @@ fn one(view: &ListView, row: &Row) -> Markup {
     let when = match row.onset_ms {
         Some(at) => markup!(
             "<time datetime=\"{}\">{}</time> <small>{}</small>",
-            when::rfc3339(at),
-            when::date_second(at),
+            time_format::rfc3339(at),
+            time_format::date_second(at),
             ago(view.now_ms, at)
         ),
         None => Markup::literal("time not known"),
     };
     let length = match (row.length_ms, row.onset_ms) {
-        (Some(ms), _) => when::duration(ms),
+        (Some(ms), _) => time_format::duration(ms),
         (None, Some(_)) => "no end".to_owned(),
         (None, None) => String::new(),
     };
@@ -281,7 +281,8 @@ fn one(view: &ListView, row: &Row) -> Markup {
         Some(id) => markup!(
             "<input type=\"checkbox\" name=\"id\" value=\"{}\" aria-label=\"Compare the one of {}\">",
             id,
-            row.onset_ms.map_or_else(String::new, when::date_second)
+            row.onset_ms
+                .map_or_else(String::new, time_format::date_second)
         ),
         None => Markup::new(),
     };

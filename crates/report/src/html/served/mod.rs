@@ -5,7 +5,7 @@
 mod history;
 mod list;
 
-pub use history::{Mark, Stretch, View, history_json, history_page};
+pub use history::{HistoryView, HistoryWindow, Mark, history_json, history_page};
 pub use list::{Choice, Filters, ListView, Row, RowState, list_page};
 
 use diagnosis::Verdict;
@@ -73,7 +73,7 @@ impl Page {
 
 /// Where a reader goes from an incident: addresses within the server.
 #[derive(Debug, Clone, Default)]
-pub struct Ways {
+pub struct IncidentLinks {
     /// Its server, as it is called in the view.
     pub server: String,
     /// The history around it; absent where none is kept.
@@ -87,7 +87,7 @@ pub struct Ways {
 }
 
 /// The page of an incident.
-pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &Ways) -> Page {
+pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &IncidentLinks) -> Page {
     let links = [
         (&ways.before, "Earlier incident"),
         (&ways.after, "Later incident"),

@@ -6,7 +6,7 @@ use super::{Connection, Each, Phase};
 use crate::wire::handshake;
 use crate::wire::limits::{IDLE_BYTES_MAX, PREPARED_MAX};
 use crate::wire::pending::{After, Pending, Text};
-use crate::wire::reply::{At, Outcome, Shape, Step, step};
+use crate::wire::reply::{Outcome, ReplyPosition, Shape, Step, step};
 use crate::wire::shared::Shared;
 use crate::wire::statement::{Statement, StatementKind};
 
@@ -30,7 +30,7 @@ impl Connection {
         // The server refuses: too many connections, host blocked.
         let mut outcome = Outcome::default();
         let length = self.to_client.packets.length;
-        let mut at = At::default();
+        let mut at = ReplyPosition::default();
         let head = self.to_client.packets.head();
         if step(Shape::Single, &mut at, &mut outcome, head, length) == Step::Done
             && outcome.error.is_some()

@@ -9,15 +9,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::compression::CompressedReader;
-use super::frames::Fed;
+use super::framing::FramingStep;
 use super::guess::{self, Guess};
 use super::limits::{PREPARED_MAX, REPLY_BYTES_MAX};
-use super::open_before::OpenBefore;
 use super::packets::PacketReader;
 use super::pending::Pending;
+use super::prior_connections::PriorConnection;
 use super::shared::Shared;
 use super::statement::Statement;
-use super::stream::{Arrival, Piece, Stream};
+use super::stream::{Arrival, Stream, StreamItem};
 
 /// Takes each statement.
 pub(super) type Each<'a> = dyn FnMut(&Statement<'_>) + 'a;
@@ -174,7 +174,7 @@ impl Connection {
     }
 
     /// Takes what the server tells of it; what was seen since stays.
-    pub(super) fn know(&mut self, known: OpenBefore, shared: &mut Shared) {
+    pub(super) fn know(&mut self, known: PriorConnection, shared: &mut Shared) {
         shared.connections.named += u64::from(known.user.is_some());
         self.id = self.id.or(Some(known.id));
         self.user = self.user.take().or(known.user);
@@ -201,7 +201,7 @@ impl Connection {
 
     /// The first byte of a direction has the number after this one.
     pub(super) fn begin(&mut self, to_server: bool, syn: u32) {
-        self.side(to_server).stream.begin(syn);
+        self.side(to_server).stream.start(syn);
     }
 
     /// A segment with bytes.
@@ -269,10 +269,10 @@ impl Connection {
         each: &mut Each<'_>,
     ) {
         let bytes = match arrival.piece {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::Gap(count) => count,
+            StreamItem::Bytes(bytes) => bytes.len() as u64,
+            StreamItem::Gap(count) => count,
         };
-        if !to_server && matches!(arrival.piece, Piece::Gap(_)) {
+        if !to_server && matches!(arrival.piece, StreamItem::Gap(_)) {
             self.missing_us = Some(arrival.at_us.saturating_add(1));
         }
         if self.phase == Phase::Unknown {
@@ -302,7 +302,7 @@ impl Connection {
 
     /// What a connection is that was open before.
     fn look(&mut self, to_server: bool, arrival: Arrival<'_>, shared: &mut Shared) {
-        let (Piece::Bytes(bytes), Some(segment)) = (arrival.piece, arrival.segment) else {
+        let (StreamItem::Bytes(bytes), Some(segment)) = (arrival.piece, arrival.segment) else {
             return;
         };
         if !to_server {
@@ -335,7 +335,7 @@ impl Connection {
 
     /// After a loss, reading goes on where a request begins with its segment.
     fn find_request(&mut self, arrival: Arrival<'_>) -> bool {
-        let (Piece::Bytes(bytes), Some(segment)) = (arrival.piece, arrival.segment) else {
+        let (StreamItem::Bytes(bytes), Some(segment)) = (arrival.piece, arrival.segment) else {
             return false;
         };
         let wanted = if self.compressed {
@@ -376,16 +376,16 @@ impl Connection {
         let mut reader = std::mem::take(&mut self.side(to_server).opened);
         loop {
             match reader.feed(&mut piece, shared.compressed_bytes_max()) {
-                Fed::More => break,
-                Fed::Lost => {
+                FramingStep::More => break,
+                FramingStep::Lost => {
                     self.lost(to_server);
                     break;
                 }
-                Fed::Whole => {
+                FramingStep::Whole => {
                     let (bytes, missing) = opener.open(&reader);
                     let at_us = arrival.at_us;
-                    self.plain(to_server, Piece::Bytes(bytes), at_us, shared, each);
-                    self.plain(to_server, Piece::Gap(missing), at_us, shared, each);
+                    self.plain(to_server, StreamItem::Bytes(bytes), at_us, shared, each);
+                    self.plain(to_server, StreamItem::Gap(missing), at_us, shared, each);
                 }
             }
         }
@@ -400,7 +400,7 @@ impl Connection {
     fn plain(
         &mut self,
         to_server: bool,
-        mut piece: Piece<'_>,
+        mut piece: StreamItem<'_>,
         at_us: i64,
         shared: &mut Shared,
         each: &mut Each<'_>,
@@ -412,10 +412,10 @@ impl Connection {
         };
         loop {
             match self.side(to_server).packets.feed(&mut piece, keep) {
-                Fed::More => return,
-                Fed::Lost => return self.lost(to_server),
-                Fed::Whole if to_server => self.client_packet(at_us, shared, each),
-                Fed::Whole => self.server_packet(at_us, shared, each),
+                FramingStep::More => return,
+                FramingStep::Lost => return self.lost(to_server),
+                FramingStep::Whole if to_server => self.client_packet(at_us, shared, each),
+                FramingStep::Whole => self.server_packet(at_us, shared, each),
             }
         }
     }

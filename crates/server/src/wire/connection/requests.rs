@@ -7,7 +7,7 @@ use crate::wire::command::{Command, prepared_id, query_text_at, used_database};
 use crate::wire::handshake::{self, Login, name};
 use crate::wire::limits::PIPELINE_MAX;
 use crate::wire::pending::{After, Pending, Text};
-use crate::wire::reply::{At, Outcome, Shape};
+use crate::wire::reply::{Outcome, ReplyPosition, Shape};
 use crate::wire::shared::Shared;
 use crate::wire::statement::StatementKind;
 
@@ -71,7 +71,7 @@ impl Connection {
             cut: false,
             at_us,
             shape: Shape::Results,
-            at: At::default(),
+            at: ReplyPosition::default(),
             outcome: Outcome::default(),
             after: After::Nothing,
             sequence,
@@ -87,7 +87,7 @@ impl Connection {
         let cut = self.to_server.packets.is_cut();
         let sequence = self.to_server.packets.last.wrapping_add(1);
         let mut payload = self.to_server.packets.take_head();
-        let Some(command) = payload.first().and_then(|byte| Command::of(*byte)) else {
+        let Some(command) = payload.first().and_then(|byte| Command::from_byte(*byte)) else {
             self.to_server.lose();
             return;
         };

@@ -1,20 +1,20 @@
 //! Threads that wait for work. Only the function that waits tells: the same threads also wait for
 //! locks, further in.
 
-use super::What::{Condition, Idle};
-use super::{EVENT, Known, NO_LOCK, row};
+use super::WaitMeaning::{Condition, Idle};
+use super::{EVENT, KnownWait, NO_LOCK, row};
 
-const FOR_WORK: super::What = Idle("waits for work");
-const FOR_CLIENT: super::What = Idle("waits for its client");
-const FOR_CONNECTIONS: super::What = Idle("waits for connections");
-const FOR_IO: super::What = Idle("waits for I/O to do or to end");
-const FOR_TIME: super::What = Idle("waits for its time");
-const FOR_CHANGES: super::What = Idle("waits for changes to send");
+const FOR_WORK: super::WaitMeaning = Idle("waits for work");
+const FOR_CLIENT: super::WaitMeaning = Idle("waits for its client");
+const FOR_CONNECTIONS: super::WaitMeaning = Idle("waits for connections");
+const FOR_IO: super::WaitMeaning = Idle("waits for I/O to do or to end");
+const FOR_TIME: super::WaitMeaning = Idle("waits for its time");
+const FOR_CHANGES: super::WaitMeaning = Idle("waits for changes to send");
 
 const PUBLISHED: &str = "stacks published with percona-toolkit";
 const PUBLISHED_57: &str = "published stacks of 5.7";
 
-pub(super) static ROWS: &[Known] = &[
+pub(super) static ROWS: &[KnownWait] = &[
     // Connections.
     row(
         FOR_WORK,

@@ -1,9 +1,9 @@
 //! Locks and waits of InnoDB. Its mutexes and latches of MySQL wait on events that are allocated
 //! apart, so the address names none of them: the functions that ask do.
 
-use super::Era::{AfterKernelMutex, KernelMutex, MariaDb};
-use super::What::{Lock, LockEach, Wait};
-use super::{ANY, EVENT, INNODB_MUTEX, INNODB_RW_LOCK, Kind, Known, LATCH, row};
+use super::InnodbGeneration::{AfterKernelMutex, KernelMutex, MariaDb};
+use super::WaitMeaning::{Lock, LockEach, Wait};
+use super::{ANY, EVENT, INNODB_MUTEX, INNODB_RW_LOCK, Kind, KnownWait, LATCH, row};
 
 const PUBLISHED: &str = "stacks published with percona-toolkit";
 const PUBLISHED_57: &str = "published stacks of 5.7";
@@ -37,7 +37,7 @@ const PAGE_LATCH: &str = "buf_page_get_gen|buf_page_get_low|buf_page_get_known_n
 /// The latches of MariaDB from 10.6 on, which call futex themselves.
 const FUTEX_LATCH: &str = "srw_mutex_impl::*|ssux_lock_impl::*|ssux_lock::*|sux_lock::*|srw_lock_impl::*|block_lock::*|index_lock::*";
 
-pub(super) static ROWS: &[Known] = &[
+pub(super) static ROWS: &[KnownWait] = &[
     // The wait for a row lock is no latch: a transaction has it until it ends.
     row(Wait("row lock"), EVENT, &["lock_wait_suspend_thread|srv_suspend_mysql_thread|lock_wait|row_mysql_handle_errors*"], "MySQL 5.0 to 8.0, MariaDB", "srv/srv0srv.c (5.5), lock/lock0wait.cc"),
     row(Wait("place inside InnoDB (innodb_thread_concurrency)"), EVENT, &["srv_conc_enter_innodb*|srv_conc_force_*|srv_enter_innodb_*"], "MySQL 5.0 to 5.7", "srv/srv0srv.c (5.5)"),

@@ -1,12 +1,12 @@
 //! Locks inside libraries: glibc's own, and those of allocators. Arenas of glibc's allocator have
 //! names by their addresses and no row here.
 
-use super::What::{Lock, LockEach};
-use super::{ANY, Kind, Known, LIBC_LOCK, PTHREAD_LOCK, row};
+use super::WaitMeaning::{Lock, LockEach};
+use super::{ANY, Kind, KnownWait, LIBC_LOCK, PTHREAD_LOCK, row};
 
 const SPIN: &[Kind] = &[Kind::OwnFutex, Kind::Sleep, Kind::Mutex];
 
-pub(super) static ROWS: &[Known] = &[
+pub(super) static ROWS: &[KnownWait] = &[
     row(
         Lock("libc time zone lock (tzset_lock)"),
         LIBC_LOCK,

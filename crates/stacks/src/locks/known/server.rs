@@ -1,7 +1,7 @@
 //! Locks and waits of the SQL layer.
 
-use super::What::{Lock, LockEach, Wait};
-use super::{ANY, CONDITION, EVENT, Kind, Known, NO_LOCK, PTHREAD_LOCK, row};
+use super::WaitMeaning::{Lock, LockEach, Wait};
+use super::{ANY, CONDITION, EVENT, Kind, KnownWait, NO_LOCK, PTHREAD_LOCK, row};
 
 const PUBLISHED: &str = "stacks published with percona-toolkit";
 /// Calls of the SQL layer into a storage engine (sql/handler.cc).
@@ -9,7 +9,7 @@ const ENGINE_CALLS: &str = "handler::ha_*|handler::read_*|handler::multi_range_*
     ha_prepare*|handler::write_row|handler::update_row|handler::delete_row";
 const SQL_BASE_55: &str = "MySQL 5.5 sql/sql_base.cc";
 
-pub(super) static ROWS: &[Known] = &[
+pub(super) static ROWS: &[KnownWait] = &[
     // Locks of the users' making.
     row(
         Wait("metadata lock"),
@@ -201,7 +201,7 @@ pub(super) static ROWS: &[Known] = &[
         "MariaDB 10, 11",
         "sql/table_cache.cc (MariaDB)",
     )
-    .only(super::Era::MariaDb),
+    .only(super::InnodbGeneration::MariaDb),
     row(
         Lock("LOCK_open"),
         PTHREAD_LOCK,

@@ -1,0 +1,168 @@
+//! The recorder's side of the socket.
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use recorder::{CaptureRequests, Pulse};
+use rustix::net::sockopt::socket_peercred;
+
+use super::{Answer, Capture, Doing, LINE_BYTES_MAX, PATIENCE, Request, path, socket_client};
+
+/// A recorder looks for requests four times a second.
+const BEAT_MAX: Duration = Duration::from_secs(2);
+
+/// A recorder that can be asked.
+#[derive(Clone)]
+pub(crate) struct ControlledRecorder {
+    /// Label of its server.
+    pub(crate) label: String,
+    /// Where an incident is asked for.
+    pub(crate) asked: Arc<CaptureRequests>,
+    /// How it does.
+    pub(crate) pulse: Arc<Pulse>,
+}
+
+/// The recorders that can be asked; some come and go.
+#[derive(Clone, Default)]
+pub(crate) struct ControlledRecorders(Arc<Mutex<Vec<ControlledRecorder>>>);
+
+impl ControlledRecorders {
+    pub(crate) fn add(&self, recorded: ControlledRecorder) {
+        self.lock().push(recorded);
+    }
+
+    pub(crate) fn remove(&self, label: &str) {
+        self.lock().retain(|recorded| recorded.label != label);
+    }
+
+    /// Those that there are now.
+    pub(crate) fn now(&self) -> Vec<ControlledRecorder> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<ControlledRecorder>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A recorder's socket; it goes when this is dropped.
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
+pub(crate) fn serve(dir: &Path, recorders: ControlledRecorders) -> Result<ControlSocket> {
+    // A first start comes here before the history's thread has made it.
+    store::make_private_dir(dir)?;
+    for left in socket_client::sockets(dir) {
+        if !socket_client::is_there(&left) {
+            let _ = std::fs::remove_file(left);
+        }
+    }
+    let path = path(dir, std::process::id());
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).with_context(|| path.display().to_string())?;
+    let served = ControlSocket { path };
+    // Who gets in before that is asked who it is, as everybody is.
+    std::fs::set_permissions(&served.path, Permissions::from_mode(0o600))?;
+    std::thread::Builder::new()
+        .name("ff-control".to_owned())
+        .spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => drop(answer(&stream, &recorders.now())),
+                    // No more files: later again.
+                    Err(_) => std::thread::sleep(PATIENCE),
+                }
+            }
+        })?;
+    Ok(served)
+}
+
+fn answer(stream: &UnixStream, recorders: &[ControlledRecorder]) -> Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let uid = socket_peercred(stream)?.uid;
+    let answer = if uid.is_root() || uid == rustix::process::geteuid() {
+        request(stream)
+            .and_then(|request| carry_out(&request, recorders))
+            .unwrap_or_else(|error| Answer::Error(format!("{error:#}")))
+    } else {
+        Answer::Error("only the recorder's own user and root may ask".to_owned())
+    };
+    let mut line = serde_json::to_vec(&answer)?;
+    line.push(b'\n');
+    let mut stream = stream;
+    Ok(stream.write_all(&line)?)
+}
+
+fn request(stream: &UnixStream) -> Result<Request> {
+    let mut line = Vec::new();
+    // A reader that sends byte by byte is bounded by the number of bytes and by each one's time.
+    BufReader::new(stream.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
+    serde_json::from_slice(&line).context("the request is not understood")
+}
+
+fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answer> {
+    let (for_ms, server) = match request {
+        Request::Capture { for_ms, server } => (for_ms, server),
+        Request::Now {} => return Ok(Answer::Now(recorders.iter().map(doing).collect())),
+    };
+    let wanted = |label: &str| server.as_deref().is_none_or(|server| server == label);
+    let promised: Vec<_> = recorders
+        .iter()
+        .filter(|recorder| wanted(&recorder.label))
+        .map(|recorder| recorder.asked.ask(*for_ms))
+        .collect();
+    let mut captures = Vec::new();
+    for promise in promised {
+        let Ok(promise) = promise.recv_timeout(BEAT_MAX) else {
+            bail!("the recorder does not answer: does it end, or stand still?");
+        };
+        captures.push(Capture {
+            server: promise.label,
+            id: promise.id,
+            for_ms: promise.for_ms,
+        });
+    }
+    Ok(Answer::Captures(captures))
+}
+
+fn doing(recorder: &ControlledRecorder) -> Doing {
+    let now = recorder.pulse.now();
+    Doing {
+        server: recorder.label.clone(),
+        beat_age_ms: now.beat_age_ms,
+        stalled_ms: now.stalled_ms.filter(|_| now.stalled),
+        reason: now.reason,
+        cause: now.cause,
+        unanswered_ms: now.unanswered_ms,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_start_makes_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let new = dir.path().join("state/freezeframe");
+        let served = serve(&new, ControlledRecorders::default()).unwrap();
+        assert_eq!(socket_client::sockets(&new).len(), 1);
+        drop(served);
+        assert_eq!(socket_client::sockets(&new).len(), 0);
+    }
+}

@@ -1,0 +1,242 @@
+//! Which cause is meant: of an incident, or by its id.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use cli::output;
+use diagnosis::{Cause, Finding, Level, Remedy, advise};
+use model::{FixAction, Incident};
+use store::{read_incident, read_summary};
+
+use crate::args::Fix;
+use crate::config::Config;
+use crate::{causes, explain};
+
+/// A cause, and where it was found.
+pub(super) struct SelectedCause {
+    pub(super) cause: &'static Cause,
+    pub(super) incident_path: Option<String>,
+    pub(super) incident: Option<Incident>,
+    /// The finding, when the incident has it.
+    pub(super) finding: Option<Finding>,
+    /// It was named, not found.
+    named: bool,
+}
+
+impl SelectedCause {
+    /// What to do: with who the incident names where there is one, else in general words.
+    pub(super) fn remedy(&self) -> Remedy {
+        match &self.incident {
+            Some(incident) => advise(self.cause, incident).1,
+            None => self.cause.remedy.clone(),
+        }
+    }
+
+    /// The server of the incident, as it was called there.
+    pub(super) fn server_label(&self) -> Option<&str> {
+        let incident = self.incident.as_ref()?;
+        Some(incident.server.label.as_str())
+    }
+
+    /// Whether a part of the remedy depends on the server.
+    pub(super) fn needs_server(&self) -> bool {
+        let of_host =
+            |fix: &model::Fix| matches!(fix.action, FixAction::ThpNever | FixAction::Sysctl { .. });
+        !self.cause.fixes.iter().all(of_host)
+    }
+
+    /// A change for a cause that is only possible must be asked for by name.
+    pub(super) fn refuse_guess(&self, args: &Fix) -> Result<()> {
+        match &self.finding {
+            Some(finding)
+                if finding.level < Level::Likely && !self.named && args.cause.is_none() =>
+            {
+                bail!(
+                    "{} is only possible here, and nothing is changed for a guess; --cause {} if you know it",
+                    finding.cause,
+                    finding.cause
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Nothing when the incident names no cause, which is said.
+pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>> {
+    let path = match &args.what {
+        Some(text) if Path::new(text).exists() => PathBuf::from(text),
+        Some(text) => {
+            if let Some(cause) = causes::catalogue().get(text) {
+                if args.cause.as_ref().is_some_and(|other| other != text) {
+                    bail!("{text} and --cause name two causes");
+                }
+                return Ok(Some(by_name(cause)));
+            }
+            if text.contains('/') || text.ends_with(".frame") {
+                bail!("{text}: there is no such incident");
+            }
+            return unknown(text);
+        }
+        None => match &args.cause {
+            Some(id) => match causes::catalogue().get(id) {
+                Some(cause) => return Ok(Some(by_name(cause))),
+                None => return unknown(id),
+            },
+            None => newest(&config.directory(None))?,
+        },
+    };
+    let loaded = read_incident(&path)?;
+    for damage in &loaded.damage {
+        output::note(&format!("{}: {}", path.display(), damage.line()));
+    }
+    let verdict = explain::verdict(&loaded.incident, &path);
+    let mut findings = verdict.findings.into_iter().chain(verdict.folded);
+    let finding = match &args.cause {
+        Some(id) => findings.find(|finding| finding.cause == *id),
+        None => findings.next(),
+    };
+    let id = match (&args.cause, &finding) {
+        (Some(id), _) => id.clone(),
+        (None, Some(finding)) => finding.cause.clone(),
+        (None, None) => {
+            output::note(&format!(
+                "{}: {} Name a cause with --cause ID to see what helps against it",
+                path.display(),
+                verdict.sentence
+            ));
+            return Ok(None);
+        }
+    };
+    let Some(cause) = causes::catalogue().get(&id) else {
+        return unknown(&id);
+    };
+    Ok(Some(SelectedCause {
+        cause,
+        incident_path: Some(path.display().to_string()),
+        incident: Some(loaded.incident),
+        finding,
+        named: false,
+    }))
+}
+
+fn by_name(cause: &'static Cause) -> SelectedCause {
+    SelectedCause {
+        cause,
+        incident_path: None,
+        incident: None,
+        finding: None,
+        named: true,
+    }
+}
+
+fn unknown(id: &str) -> Result<Option<SelectedCause>> {
+    let alike: Vec<&str> = causes::catalogue()
+        .causes()
+        .iter()
+        .map(|cause| cause.id.as_str())
+        .filter(|known| {
+            id.split('-')
+                .any(|word| word.len() > 2 && known.contains(word))
+        })
+        .take(5)
+        .collect();
+    let hint = if alike.is_empty() {
+        String::new()
+    } else {
+        format!("; there are {}", alike.join(", "))
+    };
+    bail!("'{id}' is neither an incident's file nor the id of a cause{hint}")
+}
+
+/// The incident with the latest onset.
+fn newest(dir: &Path) -> Result<PathBuf> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) => bail!(
+            "{}: no incidents can be looked at: {error}; name an incident or a cause",
+            dir.display()
+        ),
+    };
+    let newest = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(".frame") && !name.starts_with('.')
+        })
+        .filter_map(|path| {
+            let summary = read_summary(&path).ok()?;
+            Some((summary.clock.wall_ms(summary.stall.onset), path))
+        })
+        .max();
+    match newest {
+        Some((_, path)) => Ok(path),
+        None => bail!(
+            "no incidents in {}; name an incident or a cause",
+            dir.display()
+        ),
+    }
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn args(arguments: &[&str]) -> Fix {
+        let line = ["freezeframe", "fix"].iter().chain(arguments);
+        match Cli::parse_from(line).command {
+            Command::Fix(args) => args,
+            _ => unreachable!(),
+        }
+    }
+
+    fn found(level: Level) -> SelectedCause {
+        let cause = causes::catalogue().get("thp-compaction").unwrap();
+        let finding = Finding {
+            cause: cause.id.clone(),
+            title: cause.title.clone(),
+            what: cause.what.clone(),
+            level,
+            confidence: 0.5,
+            witnesses: Vec::new(),
+            against: Vec::new(),
+            refuted_by: Vec::new(),
+            unknown: Vec::new(),
+            actors: Vec::new(),
+            relations: Vec::new(),
+            remedy: cause.remedy.clone(),
+            sources: Vec::new(),
+        };
+        SelectedCause {
+            finding: Some(finding),
+            named: false,
+            ..by_name(cause)
+        }
+    }
+
+    #[test]
+    fn nothing_is_changed_for_a_guess() {
+        let plain = args(&["x.frame", "--apply"]);
+        let error = found(Level::Possible).refuse_guess(&plain).unwrap_err();
+        assert!(error.to_string().contains("only possible"), "{error}");
+        found(Level::Likely).refuse_guess(&plain).unwrap();
+        let named = args(&["x.frame", "--apply", "--cause", "thp-compaction"]);
+        found(Level::Possible).refuse_guess(&named).unwrap();
+    }
+
+    #[test]
+    fn a_wrong_id_is_told_with_those_that_are_alike() {
+        let error = find(&args(&["thp-compactoin"]), &Config::default())
+            .err()
+            .expect("there is no such cause");
+        assert!(error.to_string().contains("thp-compaction"), "{error}");
+    }
+}

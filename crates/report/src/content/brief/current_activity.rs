@@ -1,0 +1,165 @@
+//! Where no cause was found: what the server was doing, and what would decide it.
+
+use diagnosis::{Mechanism, Verdict};
+use model::{Absent, Incident};
+
+use super::confidence::missing_area;
+use super::phrases::sentence;
+use super::{CAUSE, CONFIDENCE, CURRENT_ACTIVITY, DO_NOW};
+use crate::document::Answer;
+
+/// Layers that are told: what most of the sessions, threads or processors were in.
+const LAYERS_MAX: usize = 2;
+
+/// Causes that it may be, at the most.
+const PERHAPS_MAX: usize = 2;
+
+/// What stands before the command that takes a kind of evidence.
+const TAKEN_BY: &str = "taken by: ";
+
+/// What a whole is called in the report, and for somebody who sees it for the first time.
+const PLAIN: [(&str, &str); 10] = [
+    (
+        "the threads that neither idle nor wait for a lock are in",
+        "the threads that were at work while most waited were in",
+    ),
+    (
+        "the sessions that do something are in",
+        "the busy sessions were in",
+    ),
+    (
+        "the threads that do not idle are in",
+        "the busy threads were in",
+    ),
+    (
+        "the server's samples are in",
+        "the server's processor time went into",
+    ),
+    (
+        "the samples of the processors are in",
+        "the processor time went into",
+    ),
+    (
+        "the samples beside the server are in",
+        "the processor time of other programs went into",
+    ),
+    (
+        "the waits that InnoDB lists are in",
+        "the waits in InnoDB were for",
+    ),
+    (
+        "the waits for locks that the server tells are in",
+        "the waits for locks were for",
+    ),
+    (
+        "the time of the logged statements are in",
+        "the time of the logged statements went into",
+    ),
+    ("Sentences tell of", "The text speaks of"),
+];
+
+/// The lines beside what users felt.
+pub(super) fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
+    vec![
+        Answer::new(CAUSE, cause(verdict)).strong(),
+        Answer::new(CURRENT_ACTIVITY, doing(verdict)),
+        Answer::new(DO_NOW, decide(incident, verdict)),
+        Answer::new(CONFIDENCE, sure(verdict)),
+    ]
+}
+
+/// That no cause was found, and what it may be.
+pub(super) fn cause(verdict: &Verdict) -> String {
+    let titles: Vec<String> = verdict
+        .findings
+        .iter()
+        .take(PERHAPS_MAX)
+        .map(|finding| finding.title.clone())
+        .collect();
+    match titles.is_empty() {
+        true => "Not known: none of the known causes fits what was recorded.".to_owned(),
+        false => format!("Not known. It may be: {}.", titles.join("; or: ")),
+    }
+}
+
+/// What the server was doing, by the sources that show most of it.
+fn doing(verdict: &Verdict) -> String {
+    // One of each source first: two layers of the same say less than two views.
+    let mut layers: Vec<&Mechanism> = Vec::new();
+    for one in &verdict.mechanism {
+        if layers.iter().all(|other| other.source != one.source) {
+            layers.push(one);
+        }
+    }
+    layers.sort_by_key(|one| order(&one.source));
+    layers.truncate(LAYERS_MAX);
+    match layers.is_empty() {
+        true => "Not told by what was read.".to_owned(),
+        false => layers.into_iter().map(layer).collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// What sessions are in says most to people; words in prose least.
+fn order(source: &str) -> u8 {
+    match source {
+        "processlist" => 0,
+        "locks" | "semaphores" => 1,
+        "threads-at-work" | "stacks" => 2,
+        "logs" => 4,
+        "sentences" => 5,
+        _ => 3,
+    }
+}
+
+/// A layer without the names in it.
+fn layer(one: &Mechanism) -> String {
+    let mut says = one.says.split(": ").next().unwrap_or_default().to_owned();
+    for (ours, plain) in PLAIN {
+        says = says.replace(ours, plain);
+    }
+    sentence(&says)
+}
+
+/// What to look at next: what the first of the causes that it may be lacks, else the first that is absent.
+fn decide(incident: &Incident, verdict: &Verdict) -> String {
+    let recorded = incident.absent.iter().map(|timed| &timed.absent);
+    let absent: Vec<&Absent> = verdict.absent.iter().chain(recorded).collect();
+    let area = verdict.findings.first().and_then(missing_area);
+    let of_area = area.and_then(|area| {
+        let mut named = absent.iter().filter(|one| one.what == area.in_captures);
+        Some((area.plain, named.find_map(|one| command(&one.detail))?))
+    });
+    let first = || {
+        let mut all = absent.iter();
+        all.find_map(|one| Some((one.what.as_str(), command(&one.detail)?)))
+    };
+    match of_area.or_else(first) {
+        Some((what, command)) => format!("While it lasts, take {what}: {command}"),
+        None if absent.is_empty() => "Look at threads, statements and curves with --full.".to_owned(),
+        None => "Look at threads, statements and curves with --full. So that the next one has what is absent here: \
+                 freezeframe check"
+            .to_owned(),
+    }
+}
+
+/// The command that takes what a line says is missing.
+fn command(line: &str) -> Option<&str> {
+    let (_, command) = line.rsplit_once(TAKEN_BY)?;
+    let command = command.split(", or: ").next()?;
+    let command = command.trim();
+    // The parentheses of the line around it.
+    let is_open = command.matches('(').count() < command.matches(')').count();
+    Some(match is_open {
+        true => command.trim_end_matches(')'),
+        false => command,
+    })
+}
+
+fn sure(verdict: &Verdict) -> String {
+    match verdict.findings.is_empty() {
+        true => "No cause has the signs that it needs.".to_owned(),
+        false => {
+            "Not sure: something points at it, and nothing that was read proves it.".to_owned()
+        }
+    }
+}
