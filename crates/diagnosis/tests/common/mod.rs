@@ -1,4 +1,5 @@
 //! Builds incidents from what a server did before and during a stall.
+#![allow(dead_code, reason = "an example uses a part of it")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
