@@ -81,6 +81,67 @@ fn belongs(target: &Target, process: &ServerProcess) -> bool {
     let is_at_address = target_process::listens_on(process, &target.addresses);
     match &target.process {
         Some(first) => is_at_address || target_process::is_successor(first, process),
-        None => is_at_address,
+        // One whose sockets are not seen may be what listens at its address.
+        None => is_at_address || (target_process::is_unseen(process) && !target.addresses.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use server::Login;
+
+    use super::*;
+    use crate::target_process::tests::process;
+
+    fn target(label: &str, process: Option<ServerProcess>) -> Target {
+        Target {
+            label: label.to_owned(),
+            addresses: Vec::new(),
+            login: Login {
+                user: "u".to_owned(),
+                password: None,
+                from: String::new(),
+                tls: server::Tls::default(),
+            },
+            process,
+            other_host: None,
+            is_named: false,
+            metrics: None,
+            claims: Claims::default(),
+        }
+    }
+
+    #[test]
+    fn who_comes_back_is_no_newcomer_and_one_that_is_alike_is() {
+        let claims = Claims::default();
+        let newcomers = Newcomers::new(claims.clone());
+        let is_new = |process: &ServerProcess, of: &[Target]| newcomers.is_new(process, of.iter());
+        // Of process 1 nobody says that it is gone, and of this one there is none.
+        let mut alive = process(1, "/run/s", "/proc/1/root/run/s", 3306);
+        alive.start_time_ticks = {
+            let proc = ProcRoot::default();
+            let ticks = (0..1000).find(|ticks| servers::is_alive(&proc, 1, *ticks));
+            ticks.unwrap_or_default()
+        };
+        let gone = process(4_000_001, "/run/s", "/proc/4000001/root/run/s", 3306);
+        let next = process(4_000_002, "/run/s", "/proc/4000002/root/run/s", 3306);
+        let one = [target("3306", Some(gone.clone()))];
+        assert!(claims.claim("3306", &gone));
+        assert!(!is_new(&gone, &[]), "it is recorded");
+        assert!(!is_new(&next, &one), "it belongs to the one that is gone");
+        let named = [Target {
+            other_host: Some("db7".to_owned()),
+            ..target("db7", None)
+        }];
+        assert!(
+            is_new(&next, &named),
+            "what is of another host is none of ours"
+        );
+        let mut starts = next.clone();
+        (starts.unix_sockets, starts.tcp_ports) = Default::default();
+        assert!(!is_new(&starts, &[]), "it listens nowhere yet");
+        assert!(claims.claim("3306", &alive));
+        let is_there = servers::is_alive(&ProcRoot::default(), 1, alive.start_time_ticks);
+        assert_eq!(is_new(&next, &one), is_there, "the other one lives");
     }
 }

@@ -231,7 +231,9 @@ impl Fleet {
         let look_after = move || {
             while !self.stop.load(Ordering::Relaxed) {
                 std::thread::sleep(NAP);
+                let mut is_other = !self.is_settled(wanted.len());
                 if hangup.swap(false, Ordering::Relaxed) {
+                    is_other = true;
                     match from.read(&config) {
                         Ok((config, targets)) => {
                             if targets.len() > wanted.len() {
@@ -245,7 +247,10 @@ impl Fleet {
                         }
                     }
                 }
-                self.apply(&wanted, &base);
+                // With hundreds of targets to compare there is something to do only then.
+                if is_other {
+                    self.apply(&wanted, &base);
+                }
             }
             self.finish();
         };
@@ -253,6 +258,12 @@ impl Fleet {
             .name("ff-targets".to_owned())
             .spawn(look_after)?;
         Ok(thread)
+    }
+
+    /// All that are wanted are there, and none is ending.
+    fn is_settled(&self, wanted: usize) -> bool {
+        let mut running = self.running.iter();
+        self.running.len() == wanted && !running.any(|one| one.stop.load(Ordering::Relaxed))
     }
 
     /// What could not be begun is tried again: a file may be right now.

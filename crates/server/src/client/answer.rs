@@ -76,7 +76,10 @@ impl Rows {
         let mut fields = Fields(packet);
         for _ in 0..columns {
             let value = fields.value()?.unwrap_or_default();
-            self.add(&String::from_utf8_lossy(value));
+            match std::str::from_utf8(value) {
+                Ok(text) => self.add(text),
+                Err(_) => self.add(&String::from_utf8_lossy(value)),
+            }
         }
         self.count += 1;
         fields.0.is_empty().then_some(())

@@ -112,6 +112,12 @@ impl Packets {
     }
 
     fn header(&mut self, deadline: &Deadline) -> Result<[u8; 4], ClientError> {
+        // Most are whole in what was read: a status has five hundred of them.
+        let read = self.chunk.get(self.begin..self.end).unwrap_or_default();
+        if let Some(header) = read.first_chunk::<4>() {
+            self.begin += header.len();
+            return Ok(*header);
+        }
         let mut header = [0; 4];
         for byte in &mut header {
             *byte = self.some(1, deadline)?.first().copied().unwrap_or(0);
