@@ -14,6 +14,10 @@ use crate::target_process;
 const LOOKS_OFTEN: u32 = 6;
 const RARELY: u32 = 6;
 
+/// A server is seen so often without a socket before it is taken for one whose sockets are hidden: while it starts there is
+/// a moment in which not all of it can be read.
+const HIDDEN_LOOKS: u32 = 4;
+
 /// Looks for servers that nobody records yet.
 #[derive(Debug)]
 pub struct Newcomers {
@@ -21,6 +25,8 @@ pub struct Newcomers {
     claims: Claims,
     /// Processes that were no servers, by how often they were looked at.
     others: HashMap<u32, u32>,
+    /// Servers that were seen to listen nowhere, in the same way.
+    unseen: HashMap<u32, u32>,
 }
 
 impl Newcomers {
@@ -30,6 +36,7 @@ impl Newcomers {
             proc: ProcRoot::default(),
             claims,
             others: HashMap::new(),
+            unseen: HashMap::new(),
         }
     }
 
@@ -55,6 +62,13 @@ impl Newcomers {
             }
         }
         self.others = others;
+        let unseen = found.iter().filter(|process| meant::is_unseen(process));
+        self.unseen = unseen
+            .map(|process| {
+                let looks = self.unseen.get(&process.pid).map_or(1, |looks| looks + 1);
+                (process.pid, looks)
+            })
+            .collect();
         found.retain(|process| self.is_new(process, recorded.clone()));
         found
     }
@@ -64,8 +78,10 @@ impl Newcomers {
         process: &ServerProcess,
         mut recorded: impl Iterator<Item = &'a Target>,
     ) -> bool {
-        let only_starts = target_process::is_unseen(process) && process.absent.is_empty();
-        !only_starts
+        // What listens nowhere only starts; or its sockets are hidden from us, and that does not change.
+        let is_hidden = !process.absent.is_empty()
+            && self.unseen.get(&process.pid).copied().unwrap_or(0) >= HIDDEN_LOOKS;
+        (!target_process::is_unseen(process) || is_hidden)
             && !self.claims.has(process)
             && !recorded.any(|target| {
                 belongs(target, process) && !self.claims.is_alive(&target.label, &self.proc)

@@ -207,7 +207,9 @@ fn tls_mode() -> impl clap::builder::TypedValueParser<Value = TlsMode> {
   freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
                                                         a load balancer sends this name in its Host header
 
-Programs and addresses that are told of incidents: [[hooks]] in docs/reference/configuration.md.")]
+Without a server's name all of this host are recorded, in containers too, and those that begin later.
+The host of a managed server: metrics of a [[targets]]; programs and addresses that are told of incidents: [[hooks]].
+Both in docs/reference/configuration.md.")]
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
