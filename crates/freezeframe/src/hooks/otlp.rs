@@ -41,7 +41,8 @@ pub(super) fn logs(body: &Value, now_ms: i64) -> Value {
     let attributes: Vec<Value> = known
         .into_iter()
         // Of a rule nobody says that it is the cause.
-        .filter(|(name, value)| !value.is_empty() && !(is_of_rule && *name == "freezeframe.cause"))
+        .filter(|(_, value)| !value.is_empty())
+        .filter(|(name, _)| !is_of_rule || *name != "freezeframe.cause")
         .map(|(name, value)| attribute(name, value))
         .collect();
     let record = json!({
