@@ -2,7 +2,7 @@
 
 use model::{Reading, Unit};
 
-use super::Metrics;
+use super::parse::Metrics;
 
 /// Memory by its name in `/proc/meminfo`: kilobytes, or a count.
 const MEMORY: [(&str, &str, &str, bool); 20] = [
