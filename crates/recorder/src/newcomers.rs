@@ -62,7 +62,9 @@ impl Newcomers {
             }
         }
         self.others = others;
-        let unseen = found.iter().filter(|process| meant::is_unseen(process));
+        let unseen = found
+            .iter()
+            .filter(|process| target_process::is_unseen(process));
         self.unseen = unseen
             .map(|process| {
                 let looks = self.unseen.get(&process.pid).map_or(1, |looks| looks + 1);
@@ -98,7 +100,9 @@ fn belongs(target: &Target, process: &ServerProcess) -> bool {
     match &target.process {
         Some(first) => is_at_address || target_process::is_successor(first, process),
         // One whose sockets are not seen may be what listens at its address.
-        None => is_at_address || (target_process::is_unseen(process) && !target.addresses.is_empty()),
+        None => {
+            is_at_address || (target_process::is_unseen(process) && !target.addresses.is_empty())
+        }
     }
 }
 

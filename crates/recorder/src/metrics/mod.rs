@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-pub(crate) use self::parse::{Metrics, parse};
+pub(crate) use self::parse::parse;
 pub(crate) use self::signals::Signals;
 
 /// Most of an answer that is read, bytes: with a list of processes it is some dozen KiB.
