@@ -59,7 +59,8 @@ fn metrics(state: &mut MetricsState) -> Outcome {
     }
     let bytes = read.map_err(|error| failed(Reason::Failed, format!("{from}: {error}")))?;
     let metrics = parse(&bytes).ok_or_else(|| {
-        let detail = format!("{from}: it is no JSON of Enhanced Monitoring or Performance Insights");
+        let detail =
+            format!("{from}: it is no JSON of Enhanced Monitoring or Performance Insights");
         failed(Reason::Failed, detail)
     })?;
     let age = kernel::clock::wall_ms() / 1000 - metrics.at_s;
