@@ -6,6 +6,7 @@ use model::{Incident, Says, source_says};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
+use crate::fallback::is_imported;
 use crate::measure::{Need, Sign};
 use crate::provenance;
 use crate::sign::{self, Outcome};
@@ -120,6 +121,12 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     }))
 }
 
+/// Only captures of other tools have such evidence.
+fn is_of_captures(names: &BTreeSet<String>) -> bool {
+    let of_captures = |name: &String| provenance::OF_CAPTURES_ALONE.contains(&name.as_str());
+    names.iter().any(of_captures)
+}
+
 /// A source that rises with any trouble.
 pub(crate) fn is_general(source: &str) -> bool {
     source_says(source) == Says::General
@@ -166,6 +173,8 @@ impl<'c> Tested<'c> {
             match sign::test(one, evidence) {
                 Outcome::Holds(witness) => tested.holding.push((one, witness)),
                 Outcome::Not(seen) => tested.not.push((one, seen)),
+                Outcome::Unknown(names)
+                    if is_of_captures(&names) && !is_imported(evidence.incident) => {}
                 Outcome::Unknown(names) => tested.unknown.push((one, names)),
             }
         }

@@ -364,7 +364,8 @@ impl Builder {
                     path.push(index);
                 }
             }
-            *own.entry(self.walk(side, &path, value)).or_default() += value;
+            let innermost = own.entry(self.walk(side, &path, value)).or_default();
+            *innermost = innermost.saturating_add(value);
             let samples = &mut self.tree.halves[side].samples;
             *samples = samples.saturating_add(value);
         }

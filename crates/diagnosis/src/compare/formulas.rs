@@ -1,7 +1,7 @@
 //! What the formulas of the catalogue are called where they are compared.
 
 /// A formula as it stands in the files, and as people call it. A test sees to it that each formula has its name.
-const NAMES: [(&str, &str); 78] = [
+const NAMES: [(&str, &str); 83] = [
     ("rate(disk.*.busy_ms) / 1000", "time the disk * is busy"),
     (
         "rate(psi.memory.some_us) / 1000000",
@@ -307,6 +307,26 @@ const NAMES: [(&str, &str); 78] = [
     (
         "(max(status.Threadpool_threads) - min(status.Threadpool_idle_threads)) / fact(variables.thread_pool_max_threads)",
         "workers of the pool in use",
+    ),
+    (
+        "rate(vmstat.pgscan_file) + rate(vmstat.pgscan_anon)",
+        "pages looked through to free memory, a second",
+    ),
+    (
+        "1000 * mean(process.cpus) / (rate(status.Questions) + 1)",
+        "CPU time of the server, by statement",
+    ),
+    (
+        "max(meminfo.SwapTotal) - min(meminfo.SwapFree)",
+        "memory in swap",
+    ),
+    (
+        "1000 * mean(process.cpus) / (rate(status.Handler_read_key) + rate(status.Handler_read_next) + rate(status.Handler_read_rnd_next) + 1)",
+        "CPU time of the server, by row that was read",
+    ),
+    (
+        "mean(process.cpus) / fact(host.cpus)",
+        "CPUs that the server uses, of all",
     ),
 ];
 

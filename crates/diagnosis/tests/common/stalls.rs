@@ -92,6 +92,8 @@ pub fn small_bufpool() -> Story {
         .rate("disk.sda.busy_ms", 400.0, 990.0)
         .rate("psi.io.some_us", 200_000.0, 900_000.0)
         .level("cpu.iowait_share", 0.1, 0.5)
+        .level("cpu.procs_blocked", 2.0, 50.0)
+        .level("status.Innodb_data_pending_reads", 2.0, 50.0)
         .rate("status.Questions", 800.0, 900.0)
         .level("status.Threads_running", 8.0, 60.0)
         .busy(&[("select", "Sending data", "app", 55)])

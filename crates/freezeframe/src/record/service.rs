@@ -135,19 +135,7 @@ impl Loops {
         if counts.any(|count| count.taken <= count.told) {
             return None;
         }
-        if !self.is_ready {
-            self.is_ready = true;
-            self.notify(now);
-            return Some("READY=1\nSTATUS=Recording.\n");
-        }
-        let every = every?;
-        let is_due = self
-            .told_at
-            .is_none_or(|told| now.duration_since(told) >= every);
-        is_due.then(|| {
-            self.notify(now);
-            "WATCHDOG=1\n"
-        })
+        self.ready_or_alive(now, every, "READY=1\nSTATUS=Recording.\n")
     }
 
     /// What is to be told by who waits for servers to begin, while there is none.
@@ -155,10 +143,20 @@ impl Loops {
         if !self.recorders.is_empty() || self.stops {
             return None;
         }
+        self.ready_or_alive(now, every, "READY=1\nSTATUS=No server runs here yet.\n")
+    }
+
+    /// `ready` the first time, and then that it is alive, as often as the watchdog wants it.
+    fn ready_or_alive(
+        &mut self,
+        now: Instant,
+        every: Option<Duration>,
+        ready: &'static str,
+    ) -> Option<&'static str> {
         if !self.is_ready {
             self.is_ready = true;
             self.notify(now);
-            return Some("READY=1\nSTATUS=No server runs here yet.\n");
+            return Some(ready);
         }
         let every = every?;
         let is_due = self
