@@ -29,7 +29,7 @@ mod profile;
 mod queries;
 mod record;
 mod refused;
-mod room;
+mod resource_limits;
 mod self_test;
 mod shell;
 mod sources;

@@ -29,7 +29,7 @@ const LEVELS_MAX: usize = 32;
 
 /// What is needed, or allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Room {
+struct ResourceLimits {
     memory_mib: Option<u64>,
     threads: Option<u64>,
     files: Option<u64>,
@@ -50,7 +50,7 @@ fn needed(targets: usize) -> (u64, u64, u64) {
     )
 }
 
-fn lines(targets: usize, allowed: Room) -> Vec<String> {
+fn lines(targets: usize, allowed: ResourceLimits) -> Vec<String> {
     let (memory, threads, files) = needed(targets);
     let servers = match targets {
         1 => "1 server needs".to_owned(),
@@ -95,27 +95,27 @@ fn lines(targets: usize, allowed: Room) -> Vec<String> {
     .collect()
 }
 
-fn allowed(proc: &ProcRoot) -> Room {
+fn allowed(proc: &ProcRoot) -> ResourceLimits {
     let files = getrlimit(Resource::Nofile).current;
-    let mut room = Room {
+    let mut limits = ResourceLimits {
         files,
-        ..Room::default()
+        ..ResourceLimits::default()
     };
     let groups = cgroup::read(&proc.file("self/cgroup")).unwrap_or_default();
     let mounts = cgroup::read_mountinfo(&proc.file("self/mountinfo")).unwrap_or_default();
     if let Some(directory) = cgroup::v2_directory(&groups, &mounts) {
         let top = cgroup::v2_mount_point(&mounts).unwrap_or_default();
         for level in levels(directory, &top) {
-            room.limit_by(&level, "memory.max", "pids.max");
-            room.limit_by(&level, "memory.high", "pids.max");
+            limits.limit_by(&level, "memory.max", "pids.max");
+            limits.limit_by(&level, "memory.high", "pids.max");
         }
     }
     for (controller, memory) in [("memory", "memory.limit_in_bytes"), ("pids", "")] {
         if let Some(directory) = cgroup::v1_directory(&groups, &mounts, controller) {
-            room.limit_by(&directory, memory, "pids.max");
+            limits.limit_by(&directory, memory, "pids.max");
         }
     }
-    room
+    limits
 }
 
 /// A group and those above it: each holds for all below.
@@ -125,7 +125,7 @@ fn levels(directory: PathBuf, top: &Path) -> impl Iterator<Item = PathBuf> {
     inside.take(LEVELS_MAX)
 }
 
-impl Room {
+impl ResourceLimits {
     fn limit_by(&mut self, group: &Path, memory: &str, pids: &str) {
         let limit = |name: &str| {
             let bytes = (!name.is_empty()).then(|| cgroup::read_file(group, name).ok())??;
@@ -147,8 +147,8 @@ impl Room {
 mod tests {
     use super::*;
 
-    fn room(memory_mib: u64, threads: u64, files: u64) -> Room {
-        Room {
+    fn limits(memory_mib: u64, threads: u64, files: u64) -> ResourceLimits {
+        ResourceLimits {
             memory_mib: Some(memory_mib),
             threads: Some(threads),
             files: Some(files),
@@ -157,16 +157,16 @@ mod tests {
 
     #[test]
     fn what_is_too_small_is_told_with_what_it_should_be() {
-        assert!(lines(200, Room::default()).is_empty());
+        assert!(lines(200, ResourceLimits::default()).is_empty());
         // As the unit has it.
-        assert!(lines(30, room(256, 2048, 65_536)).is_empty());
-        let told = lines(200, room(256, 512, 1024));
+        assert!(lines(30, limits(256, 2048, 65_536)).is_empty());
+        let told = lines(200, limits(256, 512, 1024));
         assert_eq!(told.len(), 3, "{told:#?}");
         assert!(told[0].contains("256 MiB allowed, 200 servers need about 1091 MiB"));
         assert!(told[0].contains("MemoryMax=1091M"), "{}", told[0]);
         assert!(told[1].contains("TasksMax=1820"), "{}", told[1]);
         assert!(told[2].contains("LimitNOFILE=2464"), "{}", told[2]);
-        assert_eq!(lines(1, room(64, 512, 1024)).len(), 1);
+        assert_eq!(lines(1, limits(64, 512, 1024)).len(), 1);
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         let outer = dir.path().join("a.slice");
         std::fs::write(outer.join("memory.max"), "268435456\n").unwrap();
         std::fs::write(outer.join("pids.max"), "9000\n").unwrap();
-        let mut found = Room::default();
+        let mut found = ResourceLimits::default();
         for level in levels(inner, dir.path()) {
             found.limit_by(&level, "memory.max", "pids.max");
         }

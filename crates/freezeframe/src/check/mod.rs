@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::args::Check;
 use crate::config::Config;
 use crate::refused::RefusedLogin;
-use crate::{room, symbols, targets, targets_file};
+use crate::{resource_limits, symbols, targets, targets_file};
 
 use self::reachability::Unreached;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
     let targets = selected_targets(args, &config)?;
-    let too_small = room::too_small(targets.len());
+    let too_small = resource_limits::too_small(targets.len());
     for target in targets {
         let (label, name, who) = (
             target.label.clone(),

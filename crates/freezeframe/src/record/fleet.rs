@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::control::{ControlledRecorder, ControlledRecorders};
 use crate::listen::Board;
 use crate::refused::RefusedLogin;
-use crate::room;
+use crate::resource_limits;
 use crate::target_config::TargetConfig;
 use crate::targets_file;
 
@@ -226,7 +226,7 @@ impl Fleet {
         signal_hook::flag::register(SIGHUP, hangup.clone()).context("signals cannot be handled")?;
         let (config, mut wanted) = from.read(config)?;
         let mut base = config.clone();
-        tell_room(wanted.len());
+        warn_of_limits(wanted.len());
         self.apply(&wanted, &base);
         let look_after = move || {
             while !self.stop.load(Ordering::Relaxed) {
@@ -237,7 +237,7 @@ impl Fleet {
                     match from.read(&config) {
                         Ok((config, targets)) => {
                             if targets.len() > wanted.len() {
-                                tell_room(targets.len());
+                                warn_of_limits(targets.len());
                             }
                             (base, wanted) = (config, targets);
                             self.give_up_failed();
@@ -323,8 +323,8 @@ impl Fleet {
 }
 
 /// What is too small for so many servers is told before it ends them.
-fn tell_room(targets: usize) {
-    for line in room::too_small(targets) {
+fn warn_of_limits(targets: usize) {
+    for line in resource_limits::too_small(targets) {
         output::note(&line);
     }
 }
