@@ -24,10 +24,11 @@ pub(crate) struct Effect {
 /// The consequences that the chains of the stall show among the findings.
 ///
 /// Where two chains contradict each other, nothing is said.
-pub(crate) fn effects(
+pub(crate) fn effects<'s, 'i: 's>(
     findings: &[Finding],
     catalogue: &Catalogue,
     evidence: &Evidence,
+    scene: impl Fn() -> &'s Scene<'i>,
 ) -> BTreeSet<Effect> {
     let causes: Vec<&Cause> = findings
         .iter()
@@ -50,7 +51,7 @@ pub(crate) fn effects(
             }
         }
     }
-    seen.extend(behind_commits(&causes, evidence));
+    seen.extend(behind_commits(&causes, scene));
     let turned = |one: &Effect| Effect {
         effect: one.root.clone(),
         root: one.effect.clone(),
@@ -67,7 +68,7 @@ const ROW_LOCK: &str = "row-lock";
 
 /// Where all that hold the rows are in their commit, waiting for rows is a consequence of what holds commits up: lists of
 /// sessions and of locks tell it where nobody took stacks.
-fn behind_commits(causes: &[&Cause], evidence: &Evidence) -> Vec<Effect> {
+fn behind_commits<'s, 'i: 's>(causes: &[&Cause], scene: impl Fn() -> &'s Scene<'i>) -> Vec<Effect> {
     let is_of_commits = |cause: &&&Cause| {
         let mut calls = signs(cause).filter_map(Sign::call);
         calls.any(|call| call.function.asks_for(lexicon::Kind::State, COMMIT))
@@ -77,7 +78,7 @@ fn behind_commits(causes: &[&Cause], evidence: &Evidence) -> Vec<Effect> {
         return Vec::new();
     };
     let roots: Vec<&&Cause> = causes.iter().filter(is_of_commits).collect();
-    if roots.is_empty() || !rows_wait_for_commits(&Scene::new(evidence)) {
+    if roots.is_empty() || !rows_wait_for_commits(scene()) {
         return Vec::new();
     }
     let roots = roots.into_iter().filter(|root| root.id != effect.id);

@@ -1,5 +1,7 @@
 //! From an incident and the catalogue to a verdict: judges every cause, ranks the findings and adds what else is known.
 
+use std::cell::OnceCell;
+
 use model::{Absent, Incident};
 
 use crate::actors::Scene;
@@ -32,9 +34,12 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         }
     }
     let rejected = worth_telling(rejected, &findings, catalogue);
-    let seen = chains::effects(&findings, catalogue, &evidence);
+    // What an incident tells of who did what is read once, and only where a finding asks.
+    let scene = OnceCell::new();
+    let scene = || scene.get_or_init(|| Scene::new(&evidence));
+    let seen = chains::effects(&findings, catalogue, &evidence, scene);
     let mut findings = rank::rank(findings, catalogue, &seen);
-    who(&mut findings, catalogue, &evidence);
+    who(&mut findings, catalogue, scene);
     let sentence =
         sentence::found(&findings).unwrap_or_else(|| sentence::nothing(incident, &unjudged));
     let folded = findings.split_off(findings.len().min(FINDINGS_MAX));
@@ -49,16 +54,17 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     }
 }
 
-/// Says of each finding who did it, and in its remedy what to do about these. What an incident tells of them is read only
-/// where a finding asks.
-fn who(findings: &mut [Finding], catalogue: &Catalogue, evidence: &Evidence) {
-    let mut scene = None;
+/// Says of each finding who did it, and in its remedy what to do about these.
+fn who<'s, 'i: 's>(
+    findings: &mut [Finding],
+    catalogue: &Catalogue,
+    scene: impl Fn() -> &'s Scene<'i>,
+) {
     for finding in findings {
         if let Some(cause) = catalogue.get(&finding.cause)
             && !cause.advice.is_empty()
         {
-            let scene = scene.get_or_insert_with(|| Scene::new(evidence));
-            advice::fit(finding, cause, scene);
+            advice::fit(finding, cause, scene());
         }
     }
 }
