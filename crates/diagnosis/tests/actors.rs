@@ -104,6 +104,41 @@ fn the_transaction_in_front_is_named_with_its_locks_and_its_kill() {
 }
 
 #[test]
+fn who_holds_rows_in_its_commit_is_not_to_be_ended() {
+    let text = status(&[WAITER, BLOCKER, PASSER_BY].concat());
+    let at = |state| {
+        let update = "update t set a = 2 where id = 2";
+        let stall = list(&[session(896, "Query", 30.0, state, update)]);
+        told("row-lock-pileup", &incident(&[(65, stall)], &text))
+    };
+    for state in ["Commit", "waiting for handler commit", "query end"] {
+        let (actors, now) = at(state);
+        assert!(actors.is_empty(), "{state}: {actors:?}");
+        let ends = |step: &String| step.contains("KILL 896");
+        assert!(!now.iter().any(ends), "{state}: {now:?}");
+    }
+    let (actors, _) = at("Updating");
+    assert_eq!(actors[0].connection, Some(896));
+}
+
+#[test]
+fn the_reader_of_the_binary_log_is_named_and_a_replica_is_not() {
+    let reads = "/* dba */ SHOW BINLOG EVENTS IN 'binlog.000007'";
+    let sessions = [
+        session(35, "Binlog Dump", 9000.0, "Writing to net", ""),
+        session(36, "Query", 13.0, "Writing to net", reads),
+        session(37, "Query", 12.0, "Commit", "update t set a = 1"),
+    ];
+    let (actors, now) = told("binlog-reader", &incident(&[(65, list(&sessions))], ""));
+    let connections: Vec<Option<u64>> = actors.iter().map(|actor| actor.connection).collect();
+    assert_eq!(connections, [Some(36)]);
+    assert!(now[0].ends_with(": KILL QUERY 36"), "{now:?}");
+    let (actors, now) = told("binlog-reader", &incident(&[], ""));
+    assert!(actors.is_empty());
+    assert!(now[0].contains("processlist"), "{now:?}");
+}
+
+#[test]
 fn of_two_that_may_be_it_none_is_said_to_be_it() {
     let second = BLOCKER.replace("896", "897").replace("801", "804");
     let text = status(&[WAITER, BLOCKER, &second].concat());

@@ -33,6 +33,11 @@ pub(super) fn global(scene: &Scene) -> Vec<Actor> {
     sessions(scene, |session| statement::is_global(&session.statement))
 }
 
+/// Who lists the events of the binary log. A replica that reads it is always there, and is none.
+pub(super) fn binlog_reader(scene: &Scene) -> Vec<Actor> {
+    sessions(scene, |session| statement::lists_binlog(&session.statement))
+}
+
 /// Statements that have been at work for longest.
 pub(super) fn statements(scene: &Scene) -> Vec<Actor> {
     sessions(scene, |session| {

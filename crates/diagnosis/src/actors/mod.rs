@@ -31,7 +31,7 @@ pub(crate) struct Who {
 }
 
 /// All of them.
-pub(crate) const ALL: [Who; 11] = [
+pub(crate) const ALL: [Who; 12] = [
     who(
         "row-lock-holder",
         "the transaction in front",
@@ -59,6 +59,11 @@ pub(crate) const ALL: [Who; 11] = [
         "global-lock-statement",
         "the FLUSH or backup",
         at_work::global,
+    ),
+    who(
+        "binlog-reader",
+        "the reader of the binary log",
+        at_work::binlog_reader,
     ),
     who("long-statement", "the statement", at_work::statements),
     who(

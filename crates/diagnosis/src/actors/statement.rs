@@ -73,6 +73,11 @@ pub(super) fn is_ddl(statement: &str) -> bool {
     DDL.iter().any(|word| text.starts_with(word))
 }
 
+/// A statement that sends the events of the binary log.
+pub(super) fn lists_binlog(statement: &str) -> bool {
+    head(statement).starts_with("show binlog events")
+}
+
 /// A statement that closes all tables, or takes a lock of all.
 pub(super) fn is_global(statement: &str) -> bool {
     head(statement).starts_with("flush ") || takes(statement) == Some(Takes::Everything)

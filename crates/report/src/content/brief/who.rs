@@ -80,6 +80,7 @@ fn says(actor: &Actor) -> String {
         "waiting-ddl" => "waits first, and all others behind it",
         "running-ddl" => "changes a table",
         "global-lock-statement" => "wants the lock of all tables",
+        "binlog-reader" => "reads the binary log",
         "oldest-transaction" => "has the oldest transaction",
         _ => "runs long",
     };
@@ -90,7 +91,8 @@ fn says(actor: &Actor) -> String {
     };
     let mut does: Vec<String> = Vec::new();
     let class = actor.statement_class.as_ref();
-    let class = class.map(|class| class.to_uppercase());
+    // Of SHOW only some forms have a class of their own.
+    let class = class.map(|class| class.trim_end_matches(" other").to_uppercase());
     match (class, actor.running_seconds, actor.idle_seconds) {
         (Some(class), Some(time), _) => does.push(format!("{class} for {}", span(time))),
         (Some(class), None, _) => does.push(class),
