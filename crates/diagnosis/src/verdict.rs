@@ -1,13 +1,13 @@
 //! What a diagnosis says. This is also the JSON contract (`docs/reference/json.md`): fields are added, never
-//! renamed or given another meaning.
+//! renamed or given another meaning. It is read back by the live view, which shows what the recorder found.
 
 use model::Absent;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::actors::Actor;
 
 /// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// No finding: something points at the cause, and nothing is known of what it needs.
@@ -33,7 +33,7 @@ impl Level {
 }
 
 /// A sign of a cause that was found in the evidence, or that speaks against it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Witness {
     /// Id, unique within its cause.
     pub id: String,
@@ -54,7 +54,7 @@ pub struct Witness {
 }
 
 /// A link to another finding of the same incident.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relation {
     /// `aggravated-by`, `aggravates`, `effect-of`, `root-of`.
     pub kind: String,
@@ -63,7 +63,7 @@ pub struct Relation {
 }
 
 /// What to do about a cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
     /// Steps that end the stall now.
     pub now: Vec<String>,
@@ -77,12 +77,12 @@ pub struct Remedy {
     pub verify: Vec<String>,
     /// The commands of ours that show and make these changes for the very incident; whoever knows its
     /// file adds them, where the cause has changes that can be made.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<String>,
 }
 
 /// A cause with its witnesses.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The cause's id in the catalogue.
     pub cause: String,
@@ -113,7 +113,7 @@ pub struct Finding {
 }
 
 /// A cause that looked alike and is not it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rejected {
     /// The cause's id.
     pub cause: String,
@@ -124,20 +124,20 @@ pub struct Rejected {
 }
 
 /// What was read for a verdict, or was not.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRead {
     /// Path, or `-`.
     pub path: String,
     /// What it is ("freezeframe incident").
     pub kind: String,
     /// First and last line, from 1, of a piece of a text.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
     /// What came of it ("42 threads"); empty where there is nothing to say.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub brought: String,
     /// Why it, or some of it, was left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl SourceRead {
 }
 
 /// What a part of what was seen is in: a layer of the server, its host or its clients.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mechanism {
     /// Where it was seen: `profile`, `stacks`, `processlist`, `semaphores`, `sentences`.
     pub source: String,
@@ -180,7 +180,7 @@ pub struct Mechanism {
 }
 
 /// The answer for one incident.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The whole verdict in one sentence.
     pub sentence: String,
@@ -189,7 +189,7 @@ pub struct Verdict {
     /// Findings beyond these.
     pub folded: Vec<Finding>,
     /// What was seen is in these layers, whether a cause is found or not.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mechanism: Vec<Mechanism>,
     /// Causes that had signs and were refuted.
     pub rejected: Vec<Rejected>,

@@ -70,6 +70,8 @@ pub struct History {
     listing: Listing,
     /// The first recorded moment, and when it was read.
     first: Option<(Instant, i64)>,
+    /// What the recorder said last of the stall with this onset on the wall's clock.
+    said: Option<(i64, Verdict)>,
     /// A recorder runs, or did since it was opened: one that is gone may come back, and its silence is to be seen.
     is_recorded: bool,
 }
@@ -81,6 +83,7 @@ impl History {
         Self {
             options,
             judged: None,
+            said: None,
             listing: Listing::default(),
             first: None,
             is_recorded,
@@ -92,10 +95,8 @@ impl History {
         let wall = incident.clock.wall_ms(stall.onset);
         let lasts = stall.end.is_none();
         let is_young = incident.window.to.saturating_sub(stall.onset) < YOUNG_MS;
-        // The onset of a stall that lasts may move by a reading.
-        let same = |judged: i64| judged.abs_diff(wall) < 2_000;
         if let Some((onset, at, lasted, verdict)) = &self.judged
-            && same(*onset)
+            && is_same_stall(*onset, wall)
             && *lasted == lasts
             && (!lasts || (!is_young && at.elapsed() < JUDGED_EVERY))
         {
@@ -106,6 +107,28 @@ impl History {
         let verdict = (self.options.diagnose)(&cut);
         self.judged = Some((wall, Instant::now(), lasts, verdict.clone()));
         verdict
+    }
+
+    /// The surer of two verdicts on a stall: that of the history, and what the recorder says of the stall that lasts. The
+    /// recorder sees threads and stacks, which no history has, and knows nothing of older stalls.
+    fn surer(
+        &mut self,
+        own: Verdict,
+        onset_wall: i64,
+        recorder: Option<&RecorderState>,
+    ) -> Verdict {
+        if let Some(said) = recorder.and_then(|recorder| recorder.verdict.as_ref()) {
+            self.said = Some((onset_wall, said.clone()));
+        }
+        let level = |verdict: &Verdict| verdict.findings.first().map(|first| first.level);
+        match &self.said {
+            Some((onset, said))
+                if is_same_stall(*onset, onset_wall) && level(said) >= level(&own) =>
+            {
+                said.clone()
+            }
+            _ => own,
+        }
     }
 
     /// The stalls of what was read: those that the recorder noticed, which knows what is usual for this server; where nobody
@@ -206,7 +229,10 @@ impl Source for History {
         let verdict = match &last_stall {
             Some(stall) => {
                 incident.stall = as_stall(stall, &stalls);
-                Some(self.judge(&mut incident, stall))
+                let own = self.judge(&mut incident, stall);
+                let onset = incident.clock.wall_ms(stall.onset);
+                let recorder = told.as_ref().filter(|_| stall.end.is_none());
+                Some(self.surer(own, onset, recorder))
             }
             None => {
                 incident.stall = viewed_time(looked_at);
@@ -275,6 +301,11 @@ impl Source for History {
         });
         write(&kept, directory)
     }
+}
+
+/// Whether two onsets, on the wall's clock, are those of one stall: that of a stall that lasts may move by a reading.
+fn is_same_stall(one_wall_ms: i64, other_wall_ms: i64) -> bool {
+    one_wall_ms.abs_diff(other_wall_ms) < 2_000
 }
 
 /// What is read begins some minutes before, and before the stall of that moment.

@@ -11,6 +11,10 @@
 //! as for `explain --at`. The last stall before that moment is judged, every five seconds while it lasts. A screen
 //! cannot tell where its model came from but by the word in its head.
 //!
+//! **The surer verdict is shown.** A history has no threads and no stacks, so a server that is stopped has no cause in it.
+//! The recorder judges the stall that lasts with all that it has, one second after the trigger and again later; its
+//! socket gives that verdict, and it stands for this stall where it is at least as sure as the history's.
+//!
 //! **The server is asked nothing.** A running recorder writes its history each second; that file is read, and its
 //! socket tells what no file can: the age of the recorder's last beat, and a stall in the quarter of a second in
 //! which it was noticed. A recorder that stands still, and one that ended, are said to be *not known*, never healthy.

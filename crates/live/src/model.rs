@@ -111,8 +111,8 @@ pub struct RecorderState {
     pub stalled_ms: Option<Millis>,
     /// What the rule saw that noticed it.
     pub reason: String,
-    /// The cause that it names so far, and how sure: it sees threads and stacks, which no history has.
-    pub cause: String,
+    /// Its verdict so far on that stall: it sees threads and stacks, which no history has.
+    pub verdict: Option<Verdict>,
     /// For how long the query probe has no answer.
     pub unanswered_ms: Option<Millis>,
 }

@@ -43,7 +43,7 @@ impl RecorderConfig {
             before_ms: 60_000,
             after_ms: 30_000,
             incident_max_ms: 600_000,
-            preliminary_ms: 5000,
+            preliminary_ms: 1000,
             detect: detect::Config::default(),
             history: Some(HistoryLimits::default()),
             retention: RetentionLimits::default(),

@@ -1,10 +1,10 @@
 //! How a recorder itself does, for others to look at while it runs.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Millis, ProbeOutcome, Sample};
+use serde_json::Value;
 
 /// No moment.
 const NEVER: u64 = 0;
@@ -28,7 +28,7 @@ pub struct Pulse {
     /// CLOCK_BOOTTIME of the moment when the stall began, milliseconds.
     stalled_since_ms: AtomicU64,
     reason: Mutex<String>,
-    cause: Mutex<String>,
+    verdict: Mutex<Option<Arc<Value>>>,
 }
 
 /// What [`Pulse`] says at one moment.
@@ -43,8 +43,8 @@ pub struct PulseNow {
     pub stalled_ms: Option<Millis>,
     /// What the rule saw that noticed it, at that moment; empty when none lasts.
     pub reason: String,
-    /// The cause that is named so far; empty when no stall lasts or none is named.
-    pub cause: String,
+    /// What is said so far of the stall that lasts; `None` when none lasts or nobody judged it yet.
+    pub verdict: Option<Arc<Value>>,
     /// For how long the query probe gets no answer, milliseconds.
     pub unanswered_ms: Option<Millis>,
     /// Samples taken in.
@@ -77,7 +77,11 @@ impl Pulse {
             stalled: self.stalled.load(Ordering::Relaxed),
             stalled_ms: since(&self.stalled_since_ms),
             reason: copied(&self.reason),
-            cause: copied(&self.cause),
+            verdict: self
+                .verdict
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
             unanswered_ms: since(&self.unanswered_since_ms),
             samples: load(&self.samples),
             missed_deadlines: load(&self.missed_deadlines),
@@ -89,10 +93,13 @@ impl Pulse {
         }
     }
 
-    /// The cause of the stall that lasts, as far as it is known: whoever judges it says so here.
-    pub fn name_cause(&self, cause: &str) {
-        let mut own = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
-        cause.clone_into(&mut own);
+    /// The verdict so far on the stall that lasts, in JSON: whoever judges it says so here.
+    pub fn judged(&self, verdict: Value) {
+        self.set_verdict(Some(Arc::new(verdict)));
+    }
+
+    fn set_verdict(&self, verdict: Option<Arc<Value>>) {
+        *self.verdict.lock().unwrap_or_else(PoisonError::into_inner) = verdict;
     }
 
     pub(crate) fn beat(&self) {
@@ -140,7 +147,7 @@ impl Pulse {
     /// A stall that began so long ago.
     pub(crate) fn stalled(&self, reason: &str, lasts_ms: Millis) {
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
-        self.name_cause("");
+        self.set_verdict(None);
         let since = kernel::clock::boottime_ms().saturating_sub(lasts_ms);
         self.stalled_since_ms.store(since.max(1), Ordering::Relaxed);
         self.stalled.store(true, Ordering::Relaxed);
@@ -153,7 +160,7 @@ impl Pulse {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
-        self.name_cause("");
+        self.set_verdict(None);
     }
 }
 

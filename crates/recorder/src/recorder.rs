@@ -60,7 +60,7 @@ const LEARNT_EVERY_MS: Millis = 60_000;
 
 /// When the verdict is renewed while a stall lasts, milliseconds after the trigger, after the first
 /// one: evidence that takes long to gather is there by then.
-const RENEWED_MS: [Millis; 4] = [30_000, 120_000, 300_000, 540_000];
+const RENEWED_MS: [Millis; 5] = [5_000, 30_000, 120_000, 300_000, 540_000];
 
 /// How long the end of a recording waits for the disk.
 const LAST_FLUSH: Duration = Duration::from_secs(5);

@@ -1,11 +1,11 @@
 //! Who took part in a stall, with the values that a command needs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::human::{Show, show};
 
 /// A session, a process or a disk that an incident names. What was not recorded is absent.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// Whose part it has: a name of the catalogue's `who` (docs/reference/causes.md).
     pub who: String,
@@ -14,46 +14,46 @@ pub struct Actor {
     /// The same in words.
     pub says: String,
     /// Connection id.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<u64>,
     /// User of the account.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The client's host, without its port.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Class of its statement; absent while it runs none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement_class: Option<String>,
     /// For how long it has done nothing, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_seconds: Option<f64>,
     /// For how long its statement runs or waits, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_seconds: Option<f64>,
     /// Its transaction, as InnoDB prints the number.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<String>,
     /// For how long that is open, seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_seconds: Option<f64>,
     /// Rows that it has locked, about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_locks: Option<u64>,
     /// Rows that it has changed, about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_rows: Option<u64>,
     /// The lock that others wait for, with table and index.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
     /// How many wait for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiters: Option<u64>,
     /// Process id.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// When the ages were read, milliseconds since 1970 UTC; absent where the record tells no time of day.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_ms: Option<i64>,
 }
 

@@ -13,9 +13,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// Longest request or answer, bytes: an answer has a line of names for each server.
-const LINE_BYTES_MAX: u64 = 64 << 10;
+/// Longest request, bytes.
+const REQUEST_BYTES_MAX: u64 = 64 << 10;
+
+/// Longest answer, bytes: it has a line of names for each server, and the verdict on a stall.
+const ANSWER_BYTES_MAX: u64 = 4 << 20;
 
 /// How long the other side may take for a line.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -32,7 +36,11 @@ enum Request {
         server: Option<String>,
     },
     /// How each recorder does at this moment.
-    Now {},
+    Now {
+        /// Only that of the server with this label.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server: Option<String>,
+    },
 }
 
 /// The answer.
@@ -58,9 +66,9 @@ struct Doing {
     stalled_ms: Option<u64>,
     /// What the rule saw that noticed it; empty when none lasts.
     reason: String,
-    /// The cause that is named so far; an older recorder does not tell.
-    #[serde(default)]
-    cause: String,
+    /// The verdict so far on that stall; an older recorder does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<Value>,
     /// For how long the query probe has no answer.
     unanswered_ms: Option<u64>,
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use live::RecorderState;
 
-use super::{Answer, Capture, LINE_BYTES_MAX, PATIENCE, Request, is_socket_name};
+use super::{ANSWER_BYTES_MAX, Answer, Capture, PATIENCE, Request, is_socket_name};
 
 /// The sockets of recorders in a directory, also of those that are gone.
 pub(crate) fn sockets(dir: &Path) -> Vec<PathBuf> {
@@ -68,7 +68,10 @@ pub(crate) fn ask(dir: &Path, for_ms: u64, server: Option<&str>) -> Result<Vec<P
 pub(crate) fn now(dir: &Path, server: &str) -> Option<RecorderState> {
     let mut silent = None;
     for socket in sockets(dir).into_iter().filter(|socket| is_there(socket)) {
-        match exchange(&socket, &Request::Now {}) {
+        let request = Request::Now {
+            server: Some(server.to_owned()),
+        };
+        match exchange(&socket, &request) {
             Ok(Answer::Now(all)) => {
                 let own = all.into_iter().find(|doing| doing.server == server);
                 if let Some(doing) = own {
@@ -76,7 +79,10 @@ pub(crate) fn now(dir: &Path, server: &str) -> Option<RecorderState> {
                         beat_age_ms: doing.beat_age_ms,
                         stalled_ms: doing.stalled_ms,
                         reason: doing.reason,
-                        cause: doing.cause,
+                        // What another version says is not understood, perhaps.
+                        verdict: doing
+                            .verdict
+                            .and_then(|verdict| serde_json::from_value(verdict).ok()),
                         unanswered_ms: doing.unanswered_ms,
                     });
                 }
@@ -95,7 +101,7 @@ fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
     line.push(b'\n');
     stream.write_all(&line)?;
     let mut answer = Vec::new();
-    BufReader::new(stream.take(LINE_BYTES_MAX))
+    BufReader::new(stream.take(ANSWER_BYTES_MAX))
         .read_until(b'\n', &mut answer)
         .context("the recorder does not answer: does it end, or stand still?")?;
     serde_json::from_slice(&answer).context("its answer is not understood: is it another version?")

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use recorder::{CaptureRequests, Pulse};
 use rustix::net::sockopt::socket_peercred;
 
-use super::{Answer, Capture, Doing, LINE_BYTES_MAX, PATIENCE, Request, path, socket_client};
+use super::{Answer, Capture, Doing, PATIENCE, REQUEST_BYTES_MAX, Request, path, socket_client};
 
 /// A recorder looks for requests four times a second.
 const BEAT_MAX: Duration = Duration::from_secs(2);
@@ -111,19 +111,22 @@ fn answer(stream: &UnixStream, recorders: &[ControlledRecorder]) -> Result<()> {
 fn request(stream: &UnixStream) -> Result<Request> {
     let mut line = Vec::new();
     // A reader that sends byte by byte is bounded by the number of bytes and by each one's time.
-    BufReader::new(stream.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line)?;
+    BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_until(b'\n', &mut line)?;
     serde_json::from_slice(&line).context("the request is not understood")
 }
 
 fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answer> {
     let (for_ms, server) = match request {
         Request::Capture { for_ms, server } => (for_ms, server),
-        Request::Now {} => return Ok(Answer::Now(recorders.iter().map(doing).collect())),
+        Request::Now { server } => {
+            let all = recorders.iter();
+            let own = all.filter(|recorder| is_wanted(server.as_deref(), &recorder.label));
+            return Ok(Answer::Now(own.map(doing).collect()));
+        }
     };
-    let wanted = |label: &str| server.as_deref().is_none_or(|server| server == label);
     let promised: Vec<_> = recorders
         .iter()
-        .filter(|recorder| wanted(&recorder.label))
+        .filter(|recorder| is_wanted(server.as_deref(), &recorder.label))
         .map(|recorder| recorder.asked.ask(*for_ms))
         .collect();
     let mut captures = Vec::new();
@@ -140,6 +143,11 @@ fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answ
     Ok(Answer::Captures(captures))
 }
 
+/// Whether a request is about the server with this label.
+fn is_wanted(server: Option<&str>, label: &str) -> bool {
+    server.is_none_or(|server| server == label)
+}
+
 fn doing(recorder: &ControlledRecorder) -> Doing {
     let now = recorder.pulse.now();
     Doing {
@@ -147,7 +155,10 @@ fn doing(recorder: &ControlledRecorder) -> Doing {
         beat_age_ms: now.beat_age_ms,
         stalled_ms: now.stalled_ms.filter(|_| now.stalled),
         reason: now.reason,
-        cause: now.cause,
+        verdict: now
+            .verdict
+            .filter(|_| now.stalled)
+            .map(|verdict| (*verdict).clone()),
         unanswered_ms: now.unanswered_ms,
     }
 }

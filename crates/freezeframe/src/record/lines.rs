@@ -47,7 +47,10 @@ impl Reporter {
             Notice::Absent(absent) => match self.refused(label, &absent) {
                 Some(Some(line)) => return self.lines(label, &[&line], entry.as_ref()),
                 Some(None) => return Ok(()),
-                None => Notice::Absent(absent),
+                None => {
+                    self.absences.add(label, absent, entry);
+                    return Ok(());
+                }
             },
             other => other,
         };
@@ -103,12 +106,8 @@ impl Reporter {
             },
             Notice::NotStarted(why) => format!("not recorded: {why}"),
             Notice::Version(version) => format!("server {version}"),
-            Notice::Absent(absent) => format!(
-                "without {}: {} ({})",
-                absent.what,
-                absent.reason.to_text(),
-                absent.detail
-            ),
+            // They are told together.
+            Notice::Absent(_) => return Vec::new(),
             Notice::Triggered {
                 onset_wall_ms,
                 trigger_wall_ms,
@@ -296,6 +295,7 @@ mod tests {
             hooks: Hooks::start(&[], dir).unwrap(),
             lost: Cell::new(false),
             so_far: RefCell::default(),
+            absences: crate::record::absences::Absences::default(),
             episodes: Episodes::in_dir(dir),
             servers: Servers::default(),
         }

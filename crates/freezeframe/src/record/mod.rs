@@ -1,5 +1,6 @@
 //! `freezeframe record`: starts the recorders, and tells what they notice.
 
+mod absences;
 mod fleet;
 mod journal;
 mod lines;
@@ -28,6 +29,7 @@ use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names, Status};
 use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
 
+use self::absences::Absences;
 use self::fleet::{Fleet, TargetsFrom};
 use self::journal::Journal;
 use self::reporter::Reporter;
@@ -138,6 +140,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         hooks,
         lost: Cell::new(false),
         so_far: RefCell::default(),
+        absences: Absences::default(),
         episodes,
         servers,
     };

@@ -13,6 +13,7 @@ use diagnosis::{Level, Verdict, diagnose};
 use recorder::{Notice, Pulse, host_name};
 use serde_json::{Value, json};
 
+use super::absences::Absences;
 use super::journal::{self, Entry, Journal};
 use crate::causes;
 use crate::episodes::Episodes;
@@ -23,6 +24,9 @@ use crate::refused::RefusedLogin;
 
 /// How soon a deletion is told.
 const KEPT_EVERY: Duration = Duration::from_secs(1);
+
+/// A verdict is early for so long after the trigger, milliseconds.
+const EARLY_MS: u64 = 4_000;
 
 /// A verdict, and the page that was written of it.
 pub(super) struct Explained {
@@ -45,6 +49,8 @@ pub(super) struct Reporter {
     pub(super) lost: Cell<bool>,
     /// The finding that was told last while a stall lasts.
     pub(super) so_far: RefCell<String>,
+    /// Absent evidence that is not told yet.
+    pub(super) absences: Absences,
     /// All stalls, captured or not.
     pub(super) episodes: Episodes,
     /// What is known of each server from the start, by its label.
@@ -98,8 +104,8 @@ impl Reporter {
         loop {
             match told.recv_timeout(KEPT_EVERY) {
                 Ok((label, notice)) => self.report(&label, notice)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => self.tell_absences()?,
+                Err(RecvTimeoutError::Disconnected) => return self.tell_absences(),
             }
             for (label, notice) in kept.try_iter() {
                 self.report(&label, notice)?;
@@ -110,16 +116,31 @@ impl Reporter {
     fn report(&self, label: &str, notice: Notice) -> Result<()> {
         let explained = self.explain(&notice);
         let is_heavy = explained.is_some();
+        self.show(label, &notice, explained.as_ref());
+        if is_too_early(&notice, explained.as_ref()) {
+            return Ok(());
+        }
         self.spread(label, &notice, explained.as_ref());
         if self.json {
             self.report_json(label, notice, explained)?;
         } else {
+            if !matches!(notice, Notice::Absent(_)) {
+                self.tell_absences()?;
+            }
             self.report_text(label, notice, explained)?;
         }
         if is_heavy {
             kernel::heap::give_back();
         }
         Ok(())
+    }
+
+    /// Prints the absences that came together.
+    fn tell_absences(&self) -> Result<()> {
+        let groups = self.absences.take();
+        let mut groups = groups.iter();
+        groups
+            .try_for_each(|group| self.lines(&group.label, &[&group.line()], group.entry.as_ref()))
     }
 
     /// The verdict on what a notice brings, once for all who are told.
@@ -148,6 +169,17 @@ impl Reporter {
         known.map_or_else(host_name, |known| known.host.clone())
     }
 
+    /// Gives the verdict so far to who asks this process: the live view.
+    fn show(&self, label: &str, notice: &Notice, explained: Option<&Explained>) {
+        let known = self.servers.get(label);
+        if let Notice::Preliminary(_) = notice
+            && let Some(pulse) = known.as_ref().and_then(|known| known.pulse.get())
+            && let Some(said) = explained.and_then(|it| serde_json::to_value(&it.verdict).ok())
+        {
+            pulse.judged(said);
+        }
+    }
+
     /// Tells the status address and the hooks.
     fn spread(&self, label: &str, notice: &Notice, explained: Option<&Explained>) {
         let verdict = explained.map(|explained| &explained.verdict);
@@ -166,11 +198,6 @@ impl Reporter {
             }
             Notice::Preliminary(incident) => {
                 let onset = incident.clock.wall_ms(incident.stall.onset);
-                let cause = verdict.and_then(report::first_finding);
-                let known = self.servers.get(label);
-                if let Some(pulse) = known.as_ref().and_then(|known| known.pulse.get()) {
-                    pulse.name_cause(&cause.unwrap_or_default());
-                }
                 Event::preliminary(json!({"id": incident.id, "onset": rfc3339(onset),
                     "verdict": verdict, "server": label, "host": self.host(label)}))
             }
@@ -237,6 +264,9 @@ impl Reporter {
     pub(super) fn rest(&self, told: &Receiver<(String, Notice)>) {
         for (label, notice) in told.try_iter() {
             let explained = self.explain(&notice);
+            if is_too_early(&notice, explained.as_ref()) {
+                continue;
+            }
             self.spread(&label, &notice, explained.as_ref());
         }
     }
@@ -376,6 +406,17 @@ impl Reporter {
         object["server"] = Value::from(label);
         output::print_json_line(&object)
     }
+}
+
+/// A verdict right after the trigger is for who looks at the live view. The rest hears of it when it is sure: for them
+/// the next one, some seconds later, is soon enough.
+fn is_too_early(notice: &Notice, explained: Option<&Explained>) -> bool {
+    let Notice::Preliminary(incident) = notice else {
+        return false;
+    };
+    let after = incident.window.to.saturating_sub(incident.stall.trigger);
+    let first = explained.and_then(|it| it.verdict.findings.first());
+    after < EARLY_MS && first.is_none_or(|first| first.level < Level::Likely)
 }
 
 fn rfc3339(wall_ms: i64) -> Value {

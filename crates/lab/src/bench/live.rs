@@ -261,8 +261,10 @@ impl Terminal {
             options.custom_flags(i32::try_from(OpenptFlags::NOCTTY.bits())?);
             Ok(Stdio::from(options.open(&name)?))
         };
+        // A person's terminal is a session of its own, as the server is one: the kernel divides the processors between
+        // sessions first (sched(7), the autogroup feature).
         let child = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", "--"])
+            .args(["--pdeathsig", "TERM", "--", "setsid"])
             .arg(program()?)
             .args(arguments)
             .env("TERM", "xterm-256color")

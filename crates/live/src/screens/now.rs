@@ -84,24 +84,7 @@ fn why(view: &View<'_>, signs: usize) -> Vec<Line> {
 
 fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
     let Some(first) = verdict.findings.first() else {
-        let known = view.model.recorder.as_ref().map(|told| told.cause.as_str());
-        let is_now = view.state.at_wall_ms.is_none();
-        return match known.filter(|cause| is_now && !cause.is_empty()) {
-            Some(cause) => vec![
-                Line::colored(Ink::Strong, "WHY  ").add(
-                    Ink::Bad,
-                    &cut(&Line::plain(cause).text(), view.columns.saturating_sub(5)),
-                ),
-                Line::colored(
-                    Ink::Dim,
-                    &cut(
-                        "     the recorder says so by threads and stacks: its incident will have the signs",
-                        view.columns,
-                    ),
-                ),
-            ],
-            None => unsure(verdict, view, signs),
-        };
+        return unsure(verdict, view, signs);
     };
     let level = format!(
         "{}  {} for, {} against",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use diagnosis::Level;
 use live::{
     History, HistoryOptions, Model, NotedStall, RecorderState, RecordingKind, Source, State, page,
 };
@@ -246,6 +247,26 @@ fn the_recorder_knows_best_what_was_a_stall() {
         "{shown}"
     );
     assert!(shown.contains("WHY  SHOW WARNINGS flood"), "{shown}");
+    // It sees threads and stacks: what it says with as much certainty is what it knows better, also when the stall is over.
+    let said = |level: Level| {
+        let mut verdict = model.verdict.clone().unwrap();
+        let first = verdict.findings.first_mut().unwrap();
+        first.level = level;
+        "The server is stopped".clone_into(&mut first.title);
+        RecorderState {
+            beat_age_ms: Some(100),
+            stalled_ms: Some(120_000),
+            verdict: Some(verdict),
+            ..RecorderState::default()
+        }
+    };
+    let titled = |state: RecorderState| {
+        let mut recorder = with_noted(&path, Some(state), Some(noted.clone()));
+        let model = recorder.read(None).unwrap().unwrap();
+        model.verdict.unwrap().findings[0].title.clone()
+    };
+    assert_eq!(titled(said(Level::Certain)), "The server is stopped");
+    assert!(titled(said(Level::Suspicion)).starts_with("SHOW WARNINGS flood"));
     // Nobody records any more: the last one has no later sign than its trigger.
     let kept = with_noted(&path, None, Some(noted))
         .read(None)

@@ -272,32 +272,6 @@ fn the_flame_graph_is_zoomed_and_is_a_table() {
 }
 
 #[test]
-fn what_the_recorder_knows_is_said_where_the_history_tells_nothing() {
-    let mut model = fixture::model();
-    model.kind = live::RecordingKind::Recorder;
-    if let Some(verdict) = &mut model.verdict {
-        verdict.findings.clear();
-        "No known cause fits.".clone_into(&mut verdict.sentence);
-    }
-    for stall in &mut model.stalls {
-        stall.end = None;
-    }
-    let shown = |model: &Model| {
-        let mut state = State::new(model, false);
-        state.at_wall_ms = None;
-        text(&cells(model, &state, (80, 24), Palette::Off))
-    };
-    assert!(shown(&model).contains("WHY  No known cause fits."));
-    model.recorder = Some(live::RecorderState {
-        cause: "The server is stopped (certain)".to_owned(),
-        ..live::RecorderState::default()
-    });
-    assert!(
-        shown(&model).contains("WHY  The server is stopped (certain)\n     the recorder says so")
-    );
-}
-
-#[test]
 fn boxes_have_two_colours() {
     let model = fixture::model();
     let mut state = State::new(&model, false);
