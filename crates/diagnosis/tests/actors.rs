@@ -103,6 +103,40 @@ fn the_transaction_in_front_is_named_with_its_locks_and_its_kill() {
     assert!(now[0].ends_with(": KILL 896"), "{now:?}");
 }
 
+/// As MariaDB prints one whose connection is gone.
+const PREPARED: &str = "---TRANSACTION 790, ACTIVE (PREPARED) 44 sec recovered trx\n\
+    4 lock struct(s), heap size 1128, 900 row lock(s), undo log entries 899\n";
+
+#[test]
+fn a_prepared_transaction_that_nobody_ends_is_named_with_what_ends_it() {
+    let text = status(&[WAITER, PREPARED, PASSER_BY].concat());
+    let (actors, now) = told("row-lock-pileup", &incident(&[], &text));
+    let [left] = actors.as_slice() else {
+        panic!("{actors:?}")
+    };
+    assert_eq!(left.who, "prepared-transaction");
+    assert!(left.sure);
+    assert_eq!(left.name(), "transaction 790 without a connection");
+    assert_eq!(now.len(), 1, "{now:?}");
+    assert!(
+        now[0].contains("XA RECOVER") && !now[0].contains("KILL"),
+        "{now:?}"
+    );
+    // Another transaction may hold the rows as well.
+    let both = status(&[WAITER, PREPARED, BLOCKER].concat());
+    let (actors, _) = told("row-lock-pileup", &incident(&[], &both));
+    let sure = actors.iter().find(|one| one.who == "prepared-transaction");
+    assert!(sure.is_some_and(|one| !one.sure), "{actors:?}");
+    // One that commits, between InnoDB and the binary log, has a session at work.
+    let commits = "---TRANSACTION 790, ACTIVE (PREPARED) 44 sec\n\
+        4 lock struct(s), heap size 1128, 900 row lock(s), undo log entries 899\n\
+        MariaDB thread id 896, OS thread handle 1, query id 8 10.0.0.7 app Commit\nCOMMIT\n";
+    let text = status(&[WAITER, commits].concat());
+    let list = list(&[session(896, "Query", 44.0, "Commit", "COMMIT")]);
+    let (actors, _) = told("row-lock-pileup", &incident(&[(64, list)], &text));
+    assert!(actors.is_empty(), "{actors:?}");
+}
+
 #[test]
 fn who_holds_rows_in_its_commit_is_not_to_be_ended() {
     let text = status(&[WAITER, BLOCKER, PASSER_BY].concat());

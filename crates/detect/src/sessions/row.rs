@@ -24,7 +24,8 @@ pub(super) enum Doing {
     Idle,
     /// It is not let in yet.
     LoggingIn,
-    /// A statement that somebody waits for.
+    /// A statement that somebody waits for. GET_LOCK() is one: where workers take turns it takes moments, and where one
+    /// of several programs is to be active, and the others wait for hours, it is known as long before it is judged.
     Statement,
     /// The same, and the server says that it waits for another session or for the disk.
     Waiting,
@@ -48,9 +49,8 @@ const APART: [&str; 8] = [
 const OWN_USERS: [&str; 2] = ["system user", "event_scheduler"];
 
 /// States in which the server waits for its client, or does what it was asked: sleep.
-const CLIENT_STATES: [&str; 6] = [
+const CLIENT_STATES: [&str; 5] = [
     "user sleep",
-    "user lock",
     "writing to net",
     "sending to client",
     "sending to network",

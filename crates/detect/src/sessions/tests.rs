@@ -67,6 +67,47 @@ fn a_report_of_somebody_else_is_no_worker_and_is_learnt() {
     assert_eq!(value(&told, "processlist.hung"), 0.0, "learnt by now");
 }
 
+/// Workers take turns by GET_LOCK(); then the one whose turn it is hangs.
+#[test]
+fn workers_that_wait_for_a_lock_of_the_application_hang() {
+    let lock = |id, seconds| SessionRow {
+        statement: "SELECT GET_LOCK('job', 60)",
+        ..row(id, "Query", seconds, "User lock")
+    };
+    let mut sessions = Sessions::default();
+    let mut now = 0;
+    for second in 1..=60_u64 {
+        now = second * 1000;
+        let mut rows: Vec<_> = (0..3).map(|id| row(id, "Sleep", 0, "")).collect();
+        rows.push(lock(3 + second % 2, 0));
+        sessions.observe(now, &rows, true);
+    }
+    let rows: Vec<_> = (0..4).map(|id| lock(id, 3)).collect();
+    let told = sessions.observe(now + 3000, &rows, true);
+    assert_eq!(value(&told, "processlist.hung"), 4.0);
+    assert!(value(&told, "processlist.hung_workers") >= 3.0);
+    assert_eq!(value(&told, "processlist.going"), 0.0);
+}
+
+/// One of several programs is to be active: the others ask for its lock for hours, from before the recorder began.
+#[test]
+fn who_waits_for_its_turn_for_hours_does_not_hang() {
+    let (mut sessions, now) = warm();
+    for second in 1..=30 {
+        let mut rows: Vec<_> = (0..4).map(|id| row(id, "Sleep", 0, "")).collect();
+        rows.extend((20..23).map(|id| SessionRow {
+            statement: "SELECT GET_LOCK('leader', 86400)",
+            ..row(id, "Query", 5_000 + second as u32, "User lock")
+        }));
+        let told = sessions.observe(now + second * 1000, &rows, true);
+        assert_eq!(value(&told, "processlist.hung_workers"), 0.0);
+        assert_eq!(value(&told, "processlist.going"), 4.0);
+        if second > 20 {
+            assert_eq!(value(&told, "processlist.hung"), 0.0, "learnt by now");
+        }
+    }
+}
+
 #[test]
 fn waits_count_by_themselves() {
     let (mut sessions, now) = warm();

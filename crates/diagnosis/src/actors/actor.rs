@@ -58,7 +58,8 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Its name in a sentence: `connection 91 (app@web1)`, `process 4711`.
+    /// Its name in a sentence: `connection 91 (app@web1)`, `process 4711`,
+    /// `transaction 5123 without a connection`.
     pub fn name(&self) -> String {
         if let Some(id) = self.connection {
             let host = self.host.as_deref().filter(|host| !host.is_empty());
@@ -69,9 +70,12 @@ impl Actor {
                 _ => format!("connection {id}"),
             };
         }
-        match self.pid {
-            Some(pid) => format!("process {pid}"),
-            None => String::new(),
+        match (self.pid, &self.transaction) {
+            (Some(pid), _) => format!("process {pid}"),
+            (None, Some(transaction)) => {
+                format!("transaction {transaction} without a connection")
+            }
+            (None, None) => String::new(),
         }
     }
 
@@ -100,7 +104,9 @@ impl Actor {
             (Some(class), None, _) => parts.push(class.to_uppercase()),
             (None, _, Some(time)) => parts.push(format!("idle for {}", seconds(time))),
             (None, Some(time), None) => parts.push(format!("at work for {}", seconds(time))),
-            (None, None, None) if self.transaction.is_some() => parts.push("idle".to_owned()),
+            (None, None, None) if self.transaction.is_some() && self.connection.is_some() => {
+                parts.push("idle".to_owned());
+            }
             (None, None, None) => {}
         }
         if let Some(time) = self.transaction_seconds {

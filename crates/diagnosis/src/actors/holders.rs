@@ -44,6 +44,41 @@ fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
     };
     let mut holders: Vec<&ActiveTransaction> = status.blockers.iter().filter(may_hold).collect();
     holders.sort_by_key(|one| (one.has_query, std::cmp::Reverse(one.row_locks)));
+    surely_if_alone(waited_behind(scene, status, holders), wait.is_some())
+}
+
+/// Distributed transactions that are prepared and have row locks that others wait for, which nobody is about to commit:
+/// their session is gone or idle. They outlive it, and a restart of the server too (MySQL manual, XA Transaction States).
+pub(super) fn prepared(scene: &Scene) -> Vec<Actor> {
+    let Some(status) = &scene.innodb else {
+        return Vec::new();
+    };
+    let Some(wait) = longest_wait(status) else {
+        return Vec::new();
+    };
+    let is_left = |one: &&ActiveTransaction| {
+        let is_old = one.active_seconds >= wait.floor();
+        let is_idle = one.connection_id.is_none() || !one.has_query;
+        one.prepared && one.holds() && !one.waits && is_old && is_idle
+    };
+    let mut left: Vec<&ActiveTransaction> = status.active.iter().filter(is_left).collect();
+    left.sort_by_key(|one| std::cmp::Reverse(one.row_locks));
+    let others = row_lock_holders(scene);
+    let in_commit = |actor: &Actor| {
+        let session = actor.connection.and_then(|id| scene.session(id));
+        session.is_some_and(|session| session.command != "Sleep")
+    };
+    let mut left = waited_behind(scene, status, left);
+    left.retain(|actor| !in_commit(actor));
+    surely_if_alone(left, others.is_empty())
+}
+
+/// Transactions as actors, with what is waited for.
+fn waited_behind(
+    scene: &Scene,
+    status: &InnodbStatus,
+    holders: Vec<&ActiveTransaction>,
+) -> Vec<Actor> {
     let lock = waited_for(status);
     let actors = holders.into_iter().map(|one| {
         let mut actor = scene.actor_of_transaction(one);
@@ -53,7 +88,7 @@ fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
         }
         actor
     });
-    surely_if_alone(actors.collect(), wait.is_some())
+    actors.collect()
 }
 
 /// How long somebody waits for a row, by the status.

@@ -31,11 +31,16 @@ pub(crate) struct Who {
 }
 
 /// All of them.
-pub(crate) const ALL: [Who; 12] = [
+pub(crate) const ALL: [Who; 13] = [
     who(
         "row-lock-holder",
         "the transaction in front",
         holders::row_locks,
+    ),
+    who(
+        "prepared-transaction",
+        "the prepared transaction",
+        holders::prepared,
     ),
     who(
         "metadata-lock-holder",
@@ -83,8 +88,9 @@ const fn who(name: &'static str, general: &'static str, find: fn(&Scene<'_>) -> 
 }
 
 /// Parts of those that others wait behind, who wait for nobody themselves.
-const IN_FRONT: [&str; 5] = [
+const IN_FRONT: [&str; 6] = [
     "row-lock-holder",
+    "prepared-transaction",
     "metadata-lock-holder",
     "table-lock-holder",
     "global-lock-holder",

@@ -121,6 +121,7 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("binlog-rotation-flush", Certain, more::rotation()),
         ("thp-allocator-bloat", Likely, more::huge_heap()),
         ("ssd-trim-raid", Certain, more::discards()),
+        ("user-lock", Certain, waits::user_lock()),
         ("binlog-reader", Certain, waits::binlog_reader()),
         ("table-flush-pileup", Certain, waits::flushed_tables()),
         ("lock-sys-mutex", Certain, waits::lock_system()),

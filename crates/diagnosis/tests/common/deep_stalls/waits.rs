@@ -38,6 +38,21 @@ pub fn binlog_reader() -> Story {
     )
 }
 
+/// Workers that take turns by GET_LOCK(); the one whose turn it is hangs.
+pub fn user_lock() -> Story {
+    const WAITS: Threads = (
+        30,
+        "mysqld",
+        Sleeping,
+        &[
+            "pthread_cond_timedwait",
+            "User_level_lock::wait",
+            "Item_func_get_lock::val_int",
+        ],
+    );
+    waiting("User lock").threads(&[WAITS])
+}
+
 pub fn flushed_tables() -> Story {
     const WAITS: Threads = (
         30,

@@ -68,7 +68,8 @@ fn rank(actor: &Actor) -> (bool, bool) {
 }
 
 fn is_in_front(actor: &Actor) -> bool {
-    actor.who.ends_with("-holder") || actor.who == "flush-blocker"
+    let others = ["flush-blocker", "prepared-transaction"];
+    actor.who.ends_with("-holder") || others.contains(&actor.who.as_str())
 }
 
 /// An actor with what it does.
@@ -76,6 +77,7 @@ fn says(actor: &Actor) -> String {
     let part = match actor.who.as_str() {
         "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" => "holds the lock",
         "global-lock-holder" => "holds the lock of all tables",
+        "prepared-transaction" => "is prepared, and nobody ends it",
         "flush-blocker" => "is in front of the flush",
         "waiting-ddl" => "waits first, and all others behind it",
         "running-ddl" => "changes a table",
