@@ -127,17 +127,14 @@ impl<'a> Evidence<'a> {
                 .max(stall.to),
             None => stall.to,
         };
-        let reach = Window {
-            from: stall.from,
-            to: after,
-        };
+        let reach = Window::new(stall.from, after);
         let before = incident.baseline_window();
-        let baseline = (before.to.saturating_sub(before.from) >= BASELINE_MIN_MS).then_some(before);
+        let baseline = (before.length() >= BASELINE_MIN_MS).then_some(before);
         // Where nothing before the onset was taken, what was taken at its very moment is all there
         // may be of the stall: one snapshot, say, of which nobody knows how long the stall lasted.
         let begin = match before.to > before.from {
             true => after_begin,
-            false => |from, to| Window { from, to },
+            false => Window::new,
         };
         Self {
             incident,
@@ -176,19 +173,14 @@ impl<'a> Evidence<'a> {
     /// Whether evidence that was taken over a stretch of time tells of the stall: its middle lies
     /// in it.
     pub(crate) fn tells_of_stall(&self, from: Millis, to: Millis) -> bool {
-        let end = self
-            .slices_and_after
-            .last()
-            .map_or(self.stall.to, |slice| slice.to);
-        let middle = from.midpoint(to);
-        middle >= self.stall.from && middle <= end
+        let last = self.slices_and_after.last().unwrap_or(&self.stall);
+        Window::new(self.stall.from, last.to).contains(from.midpoint(to))
     }
 
     /// The same for the time before the onset.
     pub(crate) fn tells_of_before(&self, from: Millis, to: Millis) -> bool {
-        let middle = from.midpoint(to);
         self.baseline
-            .is_some_and(|window| middle >= window.from && middle <= window.to)
+            .is_some_and(|window| window.contains(from.midpoint(to)))
     }
 
     /// How few sessions were in statements at a time in a stall that a recorder noticed: at half of the moments, at least so
@@ -280,7 +272,7 @@ impl<'a> Evidence<'a> {
         }
         let has_moment = |window: &Window| {
             let mut moments = moments.iter();
-            moments.any(|at| *at >= window.from && *at <= window.to)
+            moments.any(|at| window.contains(*at))
         };
         let seen: Vec<Window> = windows.iter().copied().filter(has_moment).collect();
         if seen.is_empty() { windows } else { seen }
@@ -326,10 +318,11 @@ impl<'a> Evidence<'a> {
 
     /// The time in which lines of a log tell of the stall.
     pub(crate) fn around_stall(&self) -> Window {
-        Window {
-            from: self.stall.from.saturating_sub(LOG_REACH_MS),
-            to: self.stall.to.saturating_add(LOG_REACH_MS),
-        }
+        let Window { from, to } = self.stall;
+        Window::new(
+            from.saturating_sub(LOG_REACH_MS),
+            to.saturating_add(LOG_REACH_MS),
+        )
     }
 
     /// Whether somebody quoted lines of a log (`error_log`, `kernel_log`) in sentences, and the log is not there: what was
@@ -352,7 +345,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The same of one name; each slice of a stall asks for it again.
-    fn lacks(&self, name: &str) -> bool {
+    pub(crate) fn lacks(&self, name: &str) -> bool {
         let mut known = self.lacking.borrow_mut();
         if let Some(lacks) = known.get(name) {
             return *lacks;
@@ -394,16 +387,13 @@ impl<'a> Evidence<'a> {
 /// A reading tells of the time since the one before it: what was read at the very begin of a window
 /// is not of the window. (A rate takes it as its base all the same.)
 fn after_begin(from: Millis, to: Millis) -> Window {
-    Window {
-        from: from.saturating_add(1).min(to),
-        to,
-    }
+    Window::new(from.saturating_add(1).min(to), to)
 }
 
 /// The slices with the time after the stall. A stall that is shorter than a slice is one by itself, too: what ended with
 /// it would else be a small part of what came after.
 fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window) -> Vec<Window> {
-    let alone = stall.to.saturating_sub(stall.from) < SLICE_MS && stall.to < reach.to;
+    let alone = stall.length() < SLICE_MS && stall.to < reach.to;
     let mut all = match alone {
         true => vec![begin(stall.from, stall.to)],
         false => Vec::new(),
@@ -413,7 +403,7 @@ fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window)
 }
 
 fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
-    let length = stall.to.saturating_sub(stall.from);
+    let length = stall.length();
     if length <= SLICE_MS {
         return vec![window(stall.from, stall.to)];
     }
@@ -455,7 +445,7 @@ mod tests {
 
     #[test]
     fn slices_cover_the_stall_and_are_limited() {
-        let window = |from, to| Window { from, to };
+        let window = Window::new;
         let slices = |stall| super::slices(stall, after_begin);
         assert_eq!(slices(window(10, 4_010)), [window(11, 4_010)]);
         assert_eq!(

@@ -466,8 +466,7 @@ fn logs(evidence: &Evidence) -> Counted {
             TextKind::KernelLog => (Kind::KernelLine, "kernel_log"),
             _ => continue,
         };
-        let is_around = timed.at >= around.from && timed.at <= around.to;
-        if !is_around || evidence.is_quoted(source) {
+        if !around.contains(timed.at) || evidence.is_quoted(source) {
             continue;
         }
         for line in timed.text.body().lines().take(LINES_MAX) {

@@ -49,7 +49,7 @@ impl<'a> Scene<'a> {
                 .is_known()
                 .then(|| incident.clock.wall_ms(at))
         };
-        let in_stall = |at: Millis| stall.from <= at && at <= stall.to;
+        let in_stall = |at: Millis| stall.contains(at);
         let full = |at: Millis| -> Option<ProcessList> {
             let mut texts = incident.texts.iter();
             let is_it = |kind, of| kind == TextKind::Processlist && of == at;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{LockRow, Measure};
+use model::{LockTable, Measure, Millis, Profile};
 
 use super::{Change, SettingChange, Subject};
 use crate::cause::Cause;
@@ -26,6 +26,13 @@ const RESTLESS: [&str; 6] = [
 
 /// Kinds of statements below this many a second are noise.
 const STATEMENTS_MIN: f64 = 0.05;
+
+impl Subject<'_> {
+    /// Whether what was taken over a stretch of time is of this side: its middle lies in it.
+    fn holds(&self, from: Millis, to: Millis) -> bool {
+        self.window.contains(from.midpoint(to))
+    }
+}
 
 /// The facts that differ, those that the cause names first.
 pub(super) fn settings(
@@ -95,10 +102,8 @@ pub(super) fn functions(before: &Subject, after: &Subject) -> Vec<Change> {
         let stacks = &subject.incident.stacks;
         let mut counts: BTreeMap<String, f64> = BTreeMap::new();
         let mut all = 0.0;
-        let profiles = stacks.profiles.iter().filter(|profile| {
-            let middle = profile.from.midpoint(profile.to);
-            middle >= subject.window.from && middle <= subject.window.to
-        });
+        let inside = |profile: &&Profile| subject.holds(profile.from, profile.to);
+        let profiles = stacks.profiles.iter().filter(inside);
         for row in profiles.flat_map(|profile| &profile.counts) {
             if !row.server {
                 continue;
@@ -121,16 +126,12 @@ pub(super) fn locks(before: &Subject, after: &Subject) -> Vec<Change> {
     let sides = [before, after].map(|subject| {
         let mut waited: BTreeMap<String, f64> = BTreeMap::new();
         let mut looked_us = 0.0;
-        let tables = subject.incident.stacks.locks.iter().filter(|table| {
-            let middle = table.from.midpoint(table.to);
-            middle >= subject.window.from && middle <= subject.window.to
-        });
-        for table in tables {
+        let inside = |table: &&LockTable| subject.holds(table.from, table.to);
+        for table in subject.incident.stacks.locks.iter().filter(inside) {
             looked_us += table.to.saturating_sub(table.from) as f64 * 1000.0;
-            let mut add = |row: &LockRow| {
+            for row in &table.locks {
                 *waited.entry(row.name.clone()).or_default() += row.total_us;
-            };
-            table.locks.iter().for_each(&mut add);
+            }
         }
         if looked_us > 0.0 {
             for waiting in waited.values_mut() {

@@ -40,19 +40,15 @@ pub(super) fn load(before: &Subject, after: &Subject, cause: Option<&Cause>) -> 
     let of = |subject: &Subject| {
         let timeline = &subject.incident.timeline;
         let baseline = subject.incident.baseline_window();
-        let long = |window: Window| window.to.saturating_sub(window.from);
         let window = match subject.stretch {
-            Stretch::Stall if long(baseline) >= LOAD_MIN_MS => baseline,
+            Stretch::Stall if baseline.length() >= LOAD_MIN_MS => baseline,
             _ => subject.window,
         };
         others_a_second(timeline, window, &own)
     };
     let ahead = |subject: &Subject| {
         let to = subject.window.from;
-        let window = Window {
-            from: to.saturating_sub(LOAD_AHEAD_MS),
-            to,
-        };
+        let window = Window::new(to.saturating_sub(LOAD_AHEAD_MS), to);
         others_a_second(&subject.incident.timeline, window, &own)
     };
     let (within, after) = (of(before), of(after)?);

@@ -45,8 +45,8 @@ pub(super) fn recurrence(
         (true, _, _) => {
             let of = |subject: &Subject, points: fn(&SignalChange) -> u32| {
                 let most = deciding.iter().map(|row| points(row)).max().unwrap_or(0);
-                let length = subject.window.to.saturating_sub(subject.window.from);
-                (most, hours(subject.recorded_ms.unwrap_or(length)))
+                let recorded_ms = subject.recorded_ms.unwrap_or(subject.window.length());
+                (most, hours(recorded_ms))
             };
             (
                 "episodes",

@@ -243,7 +243,7 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
         texts.filter(|timed| timed.text.kind() == test.text)
     };
     let count = |window: Window| {
-        let inside = texts().filter(|timed| timed.at >= window.from && timed.at <= window.to);
+        let inside = texts().filter(|timed| window.contains(timed.at));
         let lines = inside.flat_map(|timed| timed.text.body().lines());
         let mut counted = Counted::default();
         lines
@@ -254,11 +254,10 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
     // A log that is followed is evidence when nothing is written to it, too: that it was read is a
     // signal.
     let was_read = |window: Window| {
-        let inside = |at: Millis| at >= window.from && at <= window.to;
         let mut moments = texts().map(|timed| timed.at);
         let between = texts().any(|timed| timed.at < window.from)
             && texts().any(|timed| timed.at > window.to);
-        moments.any(inside) || between || {
+        moments.any(|at| window.contains(at)) || between || {
             let timeline = &evidence.incident.timeline;
             let signal = timeline.get(&format!("{}.lines", test.source()));
             signal.is_some_and(|series| timeline.points_in(series, window).next().is_some())
@@ -269,7 +268,7 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
         ..window
     });
     let before = before.filter(|window| was_read(*window));
-    let length = |window: Window| window.to.saturating_sub(window.from).max(1) as f64;
+    let length = |window: Window| window.length().max(1) as f64;
     let before = before.and_then(|window| {
         let number = count(window).number(&test.line)?;
         Some(match test.line {

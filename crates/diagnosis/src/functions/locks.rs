@@ -136,10 +136,7 @@ impl Function for Lock {
         let tables = evidence.incident.stacks.locks.iter();
         tables
             .map(|table| {
-                let window = Window {
-                    from: table.from,
-                    to: table.to,
-                };
+                let window = Window::new(table.from, table.to);
                 (window, counted(self, evidence, table).0)
             })
             .collect()

@@ -117,14 +117,13 @@ impl Function for Profile {
         let before = count(self, evidence, &named, |from, to| {
             evidence.tells_of_before(from, to)
         });
-        let length = evidence.stall.to.saturating_sub(evidence.stall.from);
         let no_times = (stall.covered == 0 || stall.is_without_rate) && !self.share;
         let seen = if stall.profiles == 0 || no_times || stall.lost > stall.of {
             absent(PROFILE)
         } else if stall.of < self.min_samples {
             // A server that hardly ran has no share worth telling, and a profile that covers little of
             // the stall tells little of it; nor does one of which nobody knows how long it took.
-            if stall.covered > 0 && stall.covered.saturating_mul(2) >= length {
+            if stall.covered > 0 && stall.covered.saturating_mul(2) >= evidence.stall.length() {
                 Seen::Nothing
             } else {
                 absent(PROFILE)
@@ -154,10 +153,7 @@ impl Function for Profile {
                 let counted = count(self, evidence, &named, |from, to| {
                     (from, to) == (profile.from, profile.to)
                 });
-                let window = Window {
-                    from: profile.from,
-                    to: profile.to,
-                };
+                let window = Window::new(profile.from, profile.to);
                 (window, self.value(&counted).unwrap_or(0.0))
             })
             .collect()
@@ -273,9 +269,8 @@ fn count(
     for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
         counted.profiles += 1;
         counted.is_without_rate |= profile.hz == 0;
-        counted.covered = counted
-            .covered
-            .saturating_add(profile.to.saturating_sub(profile.from));
+        let covered = profile.to.saturating_sub(profile.from);
+        counted.covered = counted.covered.saturating_add(covered);
         counted.lost = counted.lost.saturating_add(profile.lost);
         let Some(sampled) = evidence.sampled().get(index) else {
             continue;
@@ -309,7 +304,7 @@ fn count(
         }
         counted.matching = counted.matching.saturating_add(matching);
         if of > 0 {
-            let covered = profile.to.saturating_sub(profile.from) as f64;
+            let covered = covered as f64;
             counted.share_ms += covered * matching as f64 / of as f64;
             counted.sampled_ms += covered;
         }

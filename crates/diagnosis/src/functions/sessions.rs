@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{Millis, ProcessList, Window};
+use model::{ProcessList, Window};
 use regex::Regex;
 
 use super::snapshots::{Snapshot, Snapshots};
@@ -253,12 +253,11 @@ impl Function for Sessions {
 
     fn signals(&self, evidence: &Evidence) -> Vec<String> {
         let named = ProcessList::signal;
-        let inside = |at: Millis| at >= evidence.stall.from && at <= evidence.stall.to;
         let matching =
             |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l ListView<'a>) -> &'l Counts<'a>| {
                 let lists = evidence.processlists.iter();
                 let names: BTreeSet<String> = lists
-                    .filter(|(at, _)| inside(*at))
+                    .filter(|(at, _)| evidence.stall.contains(*at))
                     .flat_map(|(_, list)| of(list).iter())
                     .map(|(name, _)| name)
                     .filter(|name| regex.is_match(name))

@@ -47,13 +47,9 @@ impl Snapshots {
 
     /// Each snapshot's number.
     pub(crate) fn each(&self, number: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(Window, f64)> {
-        let moment = |one: &Snapshot| Window {
-            from: one.at,
-            to: one.at,
-        };
         let snapshots = self.0.iter();
         snapshots
-            .filter_map(|one| Some((moment(one), number(one)?)))
+            .filter_map(|one| Some((Window::new(one.at, one.at), number(one)?)))
             .collect()
     }
 }

@@ -189,7 +189,7 @@ impl Function for Statements {
             .filter(|timed| Some(timed.digest.way) == way)
             .filter_map(|timed| {
                 let mut counted = Counted {
-                    looked_ms: timed.window.to.saturating_sub(timed.window.from),
+                    looked_ms: timed.window.length(),
                     ..Counted::default()
                 };
                 add(self, &timed.digest, &mut counted, &mut known);
@@ -226,9 +226,7 @@ fn count(
             continue;
         }
         let counted = counted.get_or_insert_default();
-        counted.looked_ms = counted
-            .looked_ms
-            .saturating_add(window.to.saturating_sub(window.from));
+        counted.looked_ms = counted.looked_ms.saturating_add(window.length());
         add(test, &timed.digest, counted, &mut known);
     }
     counted
