@@ -1,6 +1,6 @@
 //! Rules about the host: processors, disks, the network's queues, the page cache.
 
-use super::{Judged, Look, note, serious};
+use super::{Judged, Look, Untold::Fine, fine_if, graded, note, or, serious};
 use crate::human::{Show, show};
 
 const MIB: f64 = (1_u64 << 20) as f64;
@@ -8,9 +8,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 pub(super) fn cgroup_cpu(look: &Look) -> Judged {
     let quota = look.fact("cgroup.cpu_max")?;
-    if quota.starts_with("max") {
-        return Ok(None);
-    }
+    fine_if(quota.starts_with("max"))?;
     let periods = look.last("cgroup.cpu.nr_periods")?;
     let throttled = look.last("cgroup.cpu.nr_throttled")?;
     let now = look.rate("cgroup.cpu.nr_throttled")? / look.rate("cgroup.cpu.nr_periods")?.max(1e-9);
@@ -28,22 +26,17 @@ pub(super) fn cgroup_cpu(look: &Look) -> Judged {
             show(throttled / periods, Show::Percent)
         ));
     }
-    Ok(None)
+    Err(Fine)
 }
 
 pub(super) fn steal(look: &Look) -> Judged {
     let share = look.mean("cpu.steal_share")?;
-    if share < 0.05 {
-        return Ok(None);
-    }
+    fine_if(share < 0.05)?;
     let text = format!(
         "the hypervisor kept {} of this machine's CPU time to itself",
         show(share, Show::Percent)
     );
-    if share < 0.2 {
-        return note(text);
-    }
-    serious(text)
+    graded(share >= 0.2, text)
 }
 
 pub(super) fn dirty_pages(look: &Look) -> Judged {
@@ -53,36 +46,23 @@ pub(super) fn dirty_pages(look: &Look) -> Judged {
         // Of the memory that is free or can be had, not of all (vm.rst, dirty_ratio).
         _ => look.number("sysctl.vm.dirty_ratio")? / 100.0 * look.last("meminfo.MemAvailable")?,
     };
-    if dirty < GIB && dirty < 0.5 * limit {
-        return Ok(None);
-    }
+    fine_if(dirty < GIB && dirty < 0.5 * limit)?;
     // A half of a small limit is a matter of a second.
-    if dirty < 256.0 * MIB {
-        return Ok(None);
-    }
+    fine_if(dirty < 256.0 * MIB)?;
     let text = format!(
         "{} of written data wait in the page cache for the disk; at {} (vm.dirty_ratio, \
          vm.dirty_bytes) whoever writes has to wait",
         show(dirty, Show::Bytes),
         show(limit, Show::Bytes)
     );
-    if dirty < 0.5 * limit {
-        return note(text);
-    }
-    serious(text)
+    graded(dirty >= 0.5 * limit, text)
 }
 
 pub(super) fn buffered_writes(look: &Look) -> Judged {
-    let Some(method) = look.variable("innodb_flush_method")? else {
-        return Ok(None);
-    };
-    if !matches!(method, "" | "fsync" | "fdatasync") {
-        return Ok(None);
-    }
-    let written = look.status_rate("Innodb_data_written")?.unwrap_or(0.0);
-    if written < 10.0 * MIB {
-        return Ok(None);
-    }
+    let method = look.variable("innodb_flush_method")?;
+    fine_if(!matches!(method, "" | "fsync" | "fdatasync"))?;
+    let written = or(look.status_rate("Innodb_data_written"), 0.0)?;
+    fine_if(written < 10.0 * MIB)?;
     note(format!(
         "InnoDB writes {} a second through the page cache (innodb_flush_method {}), beside a \
          buffer pool that holds the same pages",
@@ -110,12 +90,8 @@ pub(super) fn slow_flush(look: &Look) -> Judged {
             worst = Some((disk, mean, flushes));
         }
     }
-    let Some((disk, mean, flushes)) = worst else {
-        return Ok(None);
-    };
-    if mean < 20.0 {
-        return Ok(None);
-    }
+    let (disk, mean, flushes) = worst.ok_or(Fine)?;
+    fine_if(mean < 20.0)?;
     let setting = |name: &str| {
         look.maybe(&format!("variables.{name}"))
             .unwrap_or("unknown")
@@ -129,10 +105,7 @@ pub(super) fn slow_flush(look: &Look) -> Judged {
         setting("innodb_flush_log_at_trx_commit"),
         setting("sync_binlog")
     );
-    if mean < 100.0 {
-        return note(text);
-    }
-    serious(text)
+    graded(mean >= 100.0, text)
 }
 
 /// Connections that were turned away since boot that are more than an accident, altogether and an
@@ -145,7 +118,7 @@ pub(super) fn accept_queue(look: &Look) -> Judged {
     let length = look.last("accept_queue.tcp.length")?;
     let overflows = look.last("net.listen_overflows")?;
     let now = look.rate("net.listen_overflows")?;
-    let back_log = look.variable("back_log")?.unwrap_or("unknown");
+    let back_log = or(look.variable("back_log"), "unknown")?;
     let somaxconn = look.fact("sysctl.net.core.somaxconn")?;
     let queue = format!(
         "this server's queue of new connections holds {} (the smaller of back_log {back_log} and \
@@ -176,7 +149,7 @@ pub(super) fn accept_queue(look: &Look) -> Judged {
             show(overflows, Show::Count)
         ));
     }
-    Ok(None)
+    Err(Fine)
 }
 
 /// File systems on which fsync or locks behave otherwise than on a disk.
@@ -207,7 +180,7 @@ pub(super) fn mount(look: &Look) -> Judged {
             show(discards, Show::PerSecond)
         ));
     }
-    Ok(None)
+    Err(Fine)
 }
 
 /// The directories that matter: what they are, and what they are called in facts.
@@ -253,10 +226,9 @@ pub(super) fn disk_space(look: &Look) -> Judged {
             worst.get_or_insert((0.0, true, text));
         }
     }
-    match worst {
-        _ if !known => Err(look.missing("place.datadir.bytes")),
-        None => Ok(None),
-        Some((_, true, text)) => serious(text),
-        Some((_, false, text)) => note(text),
+    if !known {
+        return Err(look.missing("place.datadir.bytes"));
     }
+    let (_, is_serious, text) = worst.ok_or(Fine)?;
+    graded(is_serious, text)
 }

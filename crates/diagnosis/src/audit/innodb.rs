@@ -1,21 +1,13 @@
 //! Rules about InnoDB: buffer pool, redo log, flushing, purge, locks.
 
-use super::{Judged, Look, note, serious};
+use super::{Judged, Look, Untold, fine_if, graded, maybe, note, or, serious};
 use crate::human::{Show, show};
 
 pub(super) fn pool_reads(look: &Look) -> Judged {
-    let (Some(reads), Some(requests)) = (
-        look.status_rate("Innodb_buffer_pool_reads")?,
-        look.status_rate("Innodb_buffer_pool_read_requests")?,
-    ) else {
-        return Ok(None);
-    };
-    let Some(pool) = look.variable_number("innodb_buffer_pool_size")? else {
-        return Ok(None);
-    };
-    let waits = look
-        .status_rate("Innodb_buffer_pool_wait_free")?
-        .unwrap_or(0.0);
+    let reads = look.status_rate("Innodb_buffer_pool_reads")?;
+    let requests = look.status_rate("Innodb_buffer_pool_read_requests")?;
+    let pool = look.variable_number("innodb_buffer_pool_size")?;
+    let waits = or(look.status_rate("Innodb_buffer_pool_wait_free"), 0.0)?;
     let available = look.last("meminfo.MemAvailable")?;
     if waits > 0.0 {
         return serious(format!(
@@ -24,9 +16,7 @@ pub(super) fn pool_reads(look: &Look) -> Judged {
             show(waits, Show::PerSecond)
         ));
     }
-    if reads < 100.0 || requests <= 0.0 || reads / requests < 0.01 {
-        return Ok(None);
-    }
+    fine_if(reads < 100.0 || requests <= 0.0 || reads / requests < 0.01)?;
     note(format!(
         "{} of the page requests are read from disk, at {}, with a buffer pool of {} and {} of \
          memory available",
@@ -38,21 +28,17 @@ pub(super) fn pool_reads(look: &Look) -> Judged {
 }
 
 /// Bytes that the redo log holds.
-fn redo_capacity(look: &Look) -> Result<Option<f64>, super::Missing> {
-    if let Some(capacity) = look.variable_number("innodb_redo_log_capacity")? {
-        return Ok(Some(capacity));
+fn redo_capacity(look: &Look) -> Result<f64, Untold> {
+    if let Some(capacity) = maybe(look.variable_number("innodb_redo_log_capacity"))? {
+        return Ok(capacity);
     }
-    let Some(size) = look.variable_number("innodb_log_file_size")? else {
-        return Ok(None);
-    };
-    let files = look
-        .variable_number("innodb_log_files_in_group")?
-        .unwrap_or(1.0);
-    Ok(Some(size * files))
+    let size = look.variable_number("innodb_log_file_size")?;
+    let files = or(look.variable_number("innodb_log_files_in_group"), 1.0)?;
+    Ok(size * files)
 }
 
 pub(super) fn checkpoint_age(look: &Look) -> Judged {
-    let status = |name: &str| look.status(name).ok().flatten();
+    let status = |name: &str| look.status(name).ok();
     let (age, max) = if let (Some(age), Some(max)) = (
         status("Innodb_checkpoint_age"),
         status("Innodb_checkpoint_max_age"),
@@ -62,40 +48,29 @@ pub(super) fn checkpoint_age(look: &Look) -> Judged {
         status("Innodb_redo_log_current_lsn"),
         status("Innodb_redo_log_checkpoint_lsn"),
     ) {
-        (now - checkpoint, redo_capacity(look)?.unwrap_or(0.0))
+        (now - checkpoint, or(redo_capacity(look), 0.0)?)
     } else {
         let age = look.last("innodb.checkpoint_age_bytes")?;
         // Up to 5.7 about 0.9 of the files is used (log0log.cc, log_calc_max_ages).
-        (age, redo_capacity(look)?.unwrap_or(0.0) * 0.9)
+        (age, or(redo_capacity(look), 0.0)? * 0.9)
     };
-    if max <= 0.0 || age / max < 0.75 {
-        return Ok(None);
-    }
+    fine_if(max <= 0.0 || age / max < 0.75)?;
     let text = format!(
         "the redo log is {} full: a checkpoint age of {} of {}",
         show(age / max, Show::Percent),
         show(age, Show::Bytes),
         show(max, Show::Bytes)
     );
-    if age / max < 0.85 {
-        return note(text);
-    }
-    serious(text)
+    graded(age / max >= 0.85, text)
 }
 
 /// Minutes of writes below which a redo log makes InnoDB flush in a hurry.
 const REDO_MINUTES: f64 = 5.0;
 
 pub(super) fn redo_size(look: &Look) -> Judged {
-    let (Some(rate), Some(capacity)) = (
-        look.status_rate("Innodb_os_log_written")?,
-        redo_capacity(look)?,
-    ) else {
-        return Ok(None);
-    };
-    if rate < 1024.0 * 1024.0 || capacity / rate > REDO_MINUTES * 60.0 {
-        return Ok(None);
-    }
+    let rate = look.status_rate("Innodb_os_log_written")?;
+    let capacity = redo_capacity(look)?;
+    fine_if(rate < 1024.0 * 1024.0 || capacity / rate > REDO_MINUTES * 60.0)?;
     note(format!(
         "the redo log of {} holds {} of writes at the present {} a second",
         show(capacity, Show::Bytes),
@@ -105,17 +80,12 @@ pub(super) fn redo_size(look: &Look) -> Judged {
 }
 
 pub(super) fn log_buffer(look: &Look) -> Judged {
-    let Some(waits) = look.status_rate("Innodb_log_waits")? else {
-        return Ok(None);
-    };
-    if waits <= 0.0 {
-        return Ok(None);
-    }
+    let waits = look.status_rate("Innodb_log_waits")?;
+    fine_if(waits <= 0.0)?;
     note(format!(
         "transactions wait for room in the log buffer (innodb_log_buffer_size {}), at {}",
         show(
-            look.variable_number("innodb_log_buffer_size")?
-                .unwrap_or(0.0),
+            or(look.variable_number("innodb_log_buffer_size"), 0.0)?,
             Show::Bytes
         ),
         show(waits, Show::PerSecond)
@@ -123,19 +93,11 @@ pub(super) fn log_buffer(look: &Look) -> Judged {
 }
 
 pub(super) fn io_capacity(look: &Look) -> Judged {
-    let (Some(flushed), Some(dirty), Some(total)) = (
-        look.status_rate("Innodb_buffer_pool_pages_flushed")?,
-        look.status("Innodb_buffer_pool_pages_dirty")?,
-        look.status("Innodb_buffer_pool_pages_total")?,
-    ) else {
-        return Ok(None);
-    };
-    let Some(capacity) = look.variable_number("innodb_io_capacity")? else {
-        return Ok(None);
-    };
-    if total <= 0.0 || dirty / total < 0.5 || flushed < 0.9 * capacity {
-        return Ok(None);
-    }
+    let flushed = look.status_rate("Innodb_buffer_pool_pages_flushed")?;
+    let dirty = look.status("Innodb_buffer_pool_pages_dirty")?;
+    let total = look.status("Innodb_buffer_pool_pages_total")?;
+    let capacity = look.variable_number("innodb_io_capacity")?;
+    fine_if(total <= 0.0 || dirty / total < 0.5 || flushed < 0.9 * capacity)?;
     note(format!(
         "{} of the buffer pool's pages are changed and not written, while InnoDB writes pages at {}, \
          at its limit (innodb_io_capacity {})",
@@ -146,17 +108,11 @@ pub(super) fn io_capacity(look: &Look) -> Judged {
 }
 
 pub(super) fn doublewrite(look: &Look) -> Judged {
-    let (Some(pages), Some(writes)) = (
-        look.status_rate("Innodb_dblwr_pages_written")?,
-        look.status_rate("Innodb_dblwr_writes")?,
-    ) else {
-        return Ok(None);
-    };
+    let pages = look.status_rate("Innodb_dblwr_pages_written")?;
+    let writes = look.status_rate("Innodb_dblwr_writes")?;
     // Since 8.0.20 it has files of its own (innodb_doublewrite_files).
-    let one_buffer = look.variable("innodb_doublewrite_files")?.is_none();
-    if !one_buffer || pages < 2000.0 || writes <= 0.0 || !look.is_on("innodb_doublewrite")? {
-        return Ok(None);
-    }
+    let one_buffer = maybe(look.variable("innodb_doublewrite_files"))?.is_none();
+    fine_if(!one_buffer || pages < 2000.0 || writes <= 0.0 || !look.is_on("innodb_doublewrite")?)?;
     note(format!(
         "pages go through the one doublewrite buffer at {}, {} at a time",
         show(pages, Show::PerSecond),
@@ -168,30 +124,22 @@ pub(super) fn doublewrite(look: &Look) -> Judged {
 const LONG_TRANSACTION: f64 = 600.0;
 
 pub(super) fn history(look: &Look) -> Judged {
-    let length = match look.status("Innodb_history_list_length") {
-        Ok(Some(length)) => length,
-        _ => look.last("innodb.history_list_length")?,
-    };
+    let length = look
+        .status("Innodb_history_list_length")
+        .or_else(|_| look.last("innodb.history_list_length"))?;
     let oldest = look.last_or("innodb.active_seconds_max", 0.0);
     let text = format!(
         "the history list is {} long; the oldest transaction runs for {}",
         show(length, Show::Count),
         show(oldest, Show::Seconds)
     );
-    if length >= 1_000_000.0 {
-        return serious(text);
-    }
-    if length >= 100_000.0 {
-        return note(text);
-    }
-    Ok(None)
+    fine_if(length < 100_000.0)?;
+    graded(length >= 1_000_000.0, text)
 }
 
 pub(super) fn long_transaction(look: &Look) -> Judged {
     let oldest = look.last("innodb.active_seconds_max")?;
-    if oldest < LONG_TRANSACTION {
-        return Ok(None);
-    }
+    fine_if(oldest < LONG_TRANSACTION)?;
     note(format!(
         "a transaction is open for {}",
         show(oldest, Show::Seconds)
@@ -199,33 +147,22 @@ pub(super) fn long_transaction(look: &Look) -> Judged {
 }
 
 pub(super) fn row_locks(look: &Look) -> Judged {
-    let Some(waits) = look.status("Innodb_row_lock_current_waits")? else {
-        return Ok(None);
-    };
+    let waits = look.status("Innodb_row_lock_current_waits")?;
     let longest = look.last_or("innodb.lock_wait_seconds_max", 0.0);
     let text = format!(
         "{} sessions wait for row locks, the longest for {}",
         show(waits, Show::Count),
         show(longest, Show::Seconds)
     );
-    match waits {
-        waits if waits >= 20.0 => serious(text),
-        waits if waits >= 3.0 || (waits >= 1.0 && longest >= 10.0) => note(text),
-        _ => Ok(None),
-    }
+    fine_if(waits < 1.0 || (waits < 3.0 && longest < 10.0))?;
+    graded(waits >= 20.0, text)
 }
 
 pub(super) fn thread_concurrency(look: &Look) -> Judged {
-    let Some(limit) = look.variable_number("innodb_thread_concurrency")? else {
-        return Ok(None);
-    };
-    if limit == 0.0 {
-        return Ok(None);
-    }
+    let limit = look.variable_number("innodb_thread_concurrency")?;
+    fine_if(limit == 0.0)?;
     let queued = look.last("innodb.queries_in_queue")?;
-    if queued < 1.0 {
-        return Ok(None);
-    }
+    fine_if(queued < 1.0)?;
     note(format!(
         "{} queries wait to get into InnoDB (innodb_thread_concurrency {limit})",
         show(queued, Show::Count)

@@ -1,20 +1,14 @@
 //! Rules about limits: connections, open files, the table cache.
 
-use super::{Judged, Look, note, serious};
+use super::{Judged, Look, Untold::Fine, fine_if, graded, note, or, serious};
 use crate::human::{Show, show};
 
 pub(super) fn connections(look: &Look) -> Judged {
-    let Some(max) = look.variable_number("max_connections")? else {
-        return Ok(None);
-    };
-    let now = look.status("Threads_connected")?.unwrap_or(0.0);
-    let most = look.status("Max_used_connections")?.unwrap_or(0.0);
-    let refused = look
-        .status("Connection_errors_max_connections")?
-        .unwrap_or(0.0);
-    if max <= 0.0 {
-        return Ok(None);
-    }
+    let max = look.variable_number("max_connections")?;
+    let now = or(look.status("Threads_connected"), 0.0)?;
+    let most = or(look.status("Max_used_connections"), 0.0)?;
+    let refused = or(look.status("Connection_errors_max_connections"), 0.0)?;
+    fine_if(max <= 0.0)?;
     if now / max >= 0.95 {
         return serious(format!(
             "{} of {} connections are in use (max_connections)",
@@ -38,7 +32,7 @@ pub(super) fn connections(look: &Look) -> Judged {
             show(max, Show::Count)
         ));
     }
-    Ok(None)
+    Err(Fine)
 }
 
 /// Threads that the limit of tasks leaves to connections.
@@ -47,19 +41,13 @@ pub(super) fn threads(look: &Look) -> Judged {
     let limit = look
         .maybe("cgroup.pids_max")
         .and_then(|limit| limit.parse::<f64>().ok());
-    let Some(limit) = limit else { return Ok(None) };
-    let Some(max) = look.variable_number("max_connections")? else {
-        return Ok(None);
-    };
+    let limit = limit.ok_or(Fine)?;
+    let max = look.variable_number("max_connections")?;
     // A pool needs few threads for many connections.
-    if look.variable("thread_handling")?.unwrap_or("") == "pool-of-threads" {
-        return Ok(None);
-    }
-    let connected = look.status("Threads_connected")?.unwrap_or(0.0);
+    fine_if(or(look.variable("thread_handling"), "")? == "pool-of-threads")?;
+    let connected = or(look.status("Threads_connected"), 0.0)?;
     let room = limit - (tasks - connected).max(0.0);
-    if room >= max {
-        return Ok(None);
-    }
+    fine_if(room >= max)?;
     let text = format!(
         "the server's cgroup may have {} tasks (pids.max) and has {}: {} connections fit, and \
          max_connections is {}",
@@ -68,50 +56,34 @@ pub(super) fn threads(look: &Look) -> Judged {
         show(room.max(0.0), Show::Count),
         show(max, Show::Count)
     );
-    if connected >= 0.9 * room {
-        return serious(text);
-    }
-    note(text)
+    graded(connected >= 0.9 * room, text)
 }
 
 pub(super) fn table_cache(look: &Look) -> Judged {
-    let (Some(open), Some(opened)) = (
-        look.status("Open_tables")?,
-        look.status_rate("Opened_tables")?,
-    ) else {
-        return Ok(None);
-    };
-    let Some(cache) = look.variable_number("table_open_cache")? else {
-        return Ok(None);
-    };
-    if opened < 10.0 || open < 0.95 * cache {
-        return Ok(None);
-    }
+    let open = look.status("Open_tables")?;
+    let opened = look.status_rate("Opened_tables")?;
+    let cache = look.variable_number("table_open_cache")?;
+    fine_if(opened < 10.0 || open < 0.95 * cache)?;
     note(format!(
         "the table cache is full ({} of {}) and tables are opened anew, at {}; open_files_limit \
          is {}",
         show(open, Show::Count),
         show(cache, Show::Count),
         show(opened, Show::PerSecond),
-        look.variable("open_files_limit")?.unwrap_or("unknown")
+        or(look.variable("open_files_limit"), "unknown")?
     ))
 }
 
 pub(super) fn open_files(look: &Look) -> Judged {
     let open = look.number("process.open_files")?;
     let limit = look.number("limits.open_files")?;
-    if limit <= 0.0 || open / limit < 0.8 {
-        return Ok(None);
-    }
+    fine_if(limit <= 0.0 || open / limit < 0.8)?;
     let text = format!(
         "the server has {} files open of the {} it may have (Max open files)",
         show(open, Show::Count),
         show(limit, Show::Count)
     );
-    if open / limit < 0.95 {
-        return note(text);
-    }
-    serious(text)
+    graded(open / limit >= 0.95, text)
 }
 
 /// Open files that a server of that time reserves memory for one by one.
@@ -120,13 +92,9 @@ const HUGE_LIMIT: f64 = 1e8;
 pub(super) fn huge_open_files(look: &Look) -> Judged {
     let version = look.fact("server.version")?;
     let old = version.starts_with("5.") && !version.contains("MariaDB");
-    if !old {
-        return Ok(None);
-    }
-    let limit = look.variable_number("open_files_limit")?.unwrap_or(0.0);
-    if limit < HUGE_LIMIT {
-        return Ok(None);
-    }
+    fine_if(!old)?;
+    let limit = or(look.variable_number("open_files_limit"), 0.0)?;
+    fine_if(limit < HUGE_LIMIT)?;
     serious(format!(
         "open_files_limit is {}, and this version allocates memory for each",
         show(limit, Show::Count)

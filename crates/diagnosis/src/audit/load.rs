@@ -1,15 +1,13 @@
 //! Rules about what the server is asked now.
 
-use super::{Judged, Look, note, serious};
+use super::{Judged, Look, fine_if, graded, note, or, serious};
 use crate::human::{Show, show};
 
 pub(super) fn compressed(look: &Look) -> Judged {
     let compressed = look.last("sessions.compressed")?;
-    if compressed < 1.0 {
-        return Ok(None);
-    }
+    fine_if(compressed < 1.0)?;
     let all = look.last("sessions.counted")?;
-    let warnings = look.status_rate("Com_show_warnings")?.unwrap_or(0.0);
+    let warnings = or(look.status_rate("Com_show_warnings"), 0.0)?;
     let text = format!(
         "{} of {} sessions use the compressed protocol",
         show(compressed, Show::Count),
@@ -25,37 +23,27 @@ pub(super) fn compressed(look: &Look) -> Judged {
 }
 
 pub(super) fn show_warnings(look: &Look) -> Judged {
-    let warnings = look.status_rate("Com_show_warnings")?.unwrap_or(0.0);
-    let all = look.status_rate("Questions")?.unwrap_or(0.0);
-    if warnings < 100.0 || all <= 0.0 || warnings / all < 0.2 {
-        return Ok(None);
-    }
+    let warnings = or(look.status_rate("Com_show_warnings"), 0.0)?;
+    let all = or(look.status_rate("Questions"), 0.0)?;
+    fine_if(warnings < 100.0 || all <= 0.0 || warnings / all < 0.2)?;
     let text = format!(
         "{} of all statements are SHOW WARNINGS ({})",
         show(warnings / all, Show::Percent),
         show(warnings, Show::PerSecond)
     );
-    if warnings < 5000.0 {
-        return note(text);
-    }
-    serious(text)
+    graded(warnings >= 5000.0, text)
 }
 
 pub(super) fn temporary_tables(look: &Look) -> Judged {
-    let (Some(disk), Some(all)) = (
-        look.status_rate("Created_tmp_disk_tables")?,
-        look.status_rate("Created_tmp_tables")?,
-    ) else {
-        return Ok(None);
-    };
-    if disk < 10.0 || all <= 0.0 || disk / all < 0.25 {
-        return Ok(None);
-    }
-    let bytes = |name: &str| -> Result<String, super::Missing> {
-        Ok(match look.variable_number(name)? {
-            Some(bytes) => show(bytes, Show::Bytes),
-            None => "unknown".to_owned(),
-        })
+    let disk = look.status_rate("Created_tmp_disk_tables")?;
+    let all = look.status_rate("Created_tmp_tables")?;
+    fine_if(disk < 10.0 || all <= 0.0 || disk / all < 0.25)?;
+    let bytes = |name: &str| {
+        let bytes = look.variable_number(name);
+        or(
+            bytes.map(|bytes| show(bytes, Show::Bytes)),
+            "unknown".to_owned(),
+        )
     };
     note(format!(
         "temporary tables go to disk at {}, {} of all (tmp_table_size {}, max_heap_table_size {})",
@@ -82,17 +70,12 @@ pub(super) fn metadata_locks(look: &Look) -> Judged {
         .filter(|session| session.state.contains(METADATA))
         .map(|session| session.seconds)
         .fold(0.0, f64::max);
-    if waiting == 0 || (waiting == 1 && longest < 2.0) {
-        return Ok(None);
-    }
+    fine_if(waiting == 0 || (waiting == 1 && longest < 2.0))?;
     let text = format!(
         "{waiting} sessions wait for a table's metadata lock, the longest for {}",
         show(longest, Show::Seconds)
     );
-    if waiting < 5 && longest < 60.0 {
-        return note(text);
-    }
-    serious(text)
+    graded(waiting >= 5 || longest >= 60.0, text)
 }
 
 pub(super) fn global_read_lock(look: &Look) -> Judged {
@@ -111,23 +94,17 @@ pub(super) fn global_read_lock(look: &Look) -> Judged {
             .any(|wanted| state.contains(wanted))
         })
         .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
-    if waiting == 0 {
-        return Ok(None);
-    }
+    fine_if(waiting == 0)?;
     serious(format!(
         "{waiting} sessions wait behind FLUSH TABLES or a backup's lock"
     ))
 }
 
 pub(super) fn running(look: &Look) -> Judged {
-    let Some(_) = look.status("Threads_running")? else {
-        return Ok(None);
-    };
+    look.status("Threads_running")?;
     let running = look.mean("status.Threads_running")?;
     let cpus = look.number("host.cpus")?;
-    if running < 32.0 || running < 8.0 * cpus {
-        return Ok(None);
-    }
+    fine_if(running < 32.0 || running < 8.0 * cpus)?;
     note(format!(
         "{} threads run statements on {cpus} processors",
         show(running, Show::Count)
@@ -135,12 +112,8 @@ pub(super) fn running(look: &Look) -> Judged {
 }
 
 pub(super) fn flow_control(look: &Look) -> Judged {
-    let Some(paused) = look.status("wsrep_flow_control_paused")? else {
-        return Ok(None);
-    };
-    if paused < 0.05 {
-        return Ok(None);
-    }
+    let paused = look.status("wsrep_flow_control_paused")?;
+    fine_if(paused < 0.05)?;
     note(format!(
         "the cluster stood still for {} of the time since the last FLUSH STATUS \
          (wsrep_flow_control_paused)",

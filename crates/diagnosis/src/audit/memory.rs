@@ -1,6 +1,10 @@
 //! Rules about memory: huge pages, swap, NUMA, reclaim, the cgroup's limit.
 
-use super::{Judged, Look, note, serious};
+use super::{
+    Judged, Look,
+    Untold::{self, Fine},
+    fine_if, graded, note, or, serious,
+};
 use crate::human::{Show, show};
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -14,9 +18,7 @@ const COMPACTIONS: f64 = 1.0 / 60.0;
 pub(super) fn huge_pages(look: &Look) -> Judged {
     let enabled = look.fact("thp.enabled")?;
     let off_for_server = look.maybe("thp.server") == Some("0");
-    if enabled != "always" || off_for_server {
-        return Ok(None);
-    }
+    fine_if(enabled != "always" || off_for_server)?;
     let defrag = look.maybe("thp.defrag").unwrap_or("unknown");
     let resident = look.last("process.resident_bytes")?;
     let now = look.rate("vmstat.compact_stall")?;
@@ -32,9 +34,7 @@ pub(super) fn huge_pages(look: &Look) -> Judged {
             show(now, Show::PerSecond)
         ));
     }
-    if resident < LARGE_SERVER {
-        return Ok(None);
-    }
+    fine_if(resident < LARGE_SERVER)?;
     let since_boot = look.last("vmstat.compact_stall")?;
     let uptime = look.number("host.uptime_seconds")?;
     if uptime > 0.0 && since_boot / uptime >= COMPACTIONS {
@@ -52,21 +52,17 @@ pub(super) fn huge_pages(look: &Look) -> Judged {
     if allocator.contains("jemalloc") || allocator.contains("tcmalloc") {
         return note(state);
     }
-    Ok(None)
+    Err(Fine)
 }
 
 pub(super) fn swapped(look: &Look) -> Judged {
-    if look.last("meminfo.SwapTotal")? == 0.0 {
-        return Ok(None);
-    }
+    fine_if(look.last("meminfo.SwapTotal")? == 0.0)?;
     let swapped = look.last("process.swap_bytes")?;
     let resident = look.last("process.resident_bytes")?;
     let swappiness = look.maybe("sysctl.vm.swappiness").unwrap_or("unknown");
     let moving = look.rate("vmstat.pswpin")?;
     // What was touched once at the start and never again may well lie in swap.
-    if swapped < 0.02 * resident || swapped < 64.0 * 1024.0 * 1024.0 {
-        return Ok(None);
-    }
+    fine_if(swapped < 0.02 * resident || swapped < 64.0 * 1024.0 * 1024.0)?;
     let state = format!(
         "{} of the server is in swap (VmSwap), beside {} resident; vm.swappiness is {swappiness}",
         show(swapped, Show::Bytes),
@@ -95,17 +91,13 @@ fn listed(list: &str) -> f64 {
 
 pub(super) fn numa(look: &Look) -> Judged {
     let nodes = listed(look.fact("host.numa_nodes")?);
-    if nodes < 2.0 {
-        return Ok(None);
-    }
+    fine_if(nodes < 2.0)?;
     let allowed = listed(look.fact("process.mems_allowed")?);
     let memory = look.number("host.memory_bytes")?;
-    let Some(pool) = look.variable_number("innodb_buffer_pool_size")? else {
-        return Ok(None);
-    };
-    if allowed < 2.0 || look.is_on("innodb_numa_interleave")? || pool <= memory / nodes * 0.9 {
-        return Ok(None);
-    }
+    let pool = look.variable_number("innodb_buffer_pool_size")?;
+    fine_if(
+        allowed < 2.0 || look.is_on("innodb_numa_interleave")? || pool <= memory / nodes * 0.9,
+    )?;
     let state = format!(
         "{nodes} NUMA nodes of about {} each, a buffer pool of {}, innodb_numa_interleave off \
          (a start under numactl --interleave cannot be seen without slowing the server)",
@@ -121,9 +113,7 @@ pub(super) fn numa(look: &Look) -> Judged {
 pub(super) fn zone_reclaim(look: &Look) -> Judged {
     let mode = look.number("sysctl.vm.zone_reclaim_mode")?;
     let nodes = listed(look.fact("host.numa_nodes")?);
-    if mode == 0.0 || nodes < 2.0 {
-        return Ok(None);
-    }
+    fine_if(mode == 0.0 || nodes < 2.0)?;
     serious(format!(
         "vm.zone_reclaim_mode is {mode} on {nodes} NUMA nodes"
     ))
@@ -131,9 +121,7 @@ pub(super) fn zone_reclaim(look: &Look) -> Judged {
 
 pub(super) fn direct_reclaim(look: &Look) -> Judged {
     let scanned = look.rate("vmstat.pgscan_direct")?;
-    if scanned < 100.0 {
-        return Ok(None);
-    }
+    fine_if(scanned < 100.0)?;
     let min_free = look.number("sysctl.vm.min_free_kbytes")? * 1024.0;
     let memory = look.number("host.memory_bytes")?;
     serious(format!(
@@ -146,7 +134,7 @@ pub(super) fn direct_reclaim(look: &Look) -> Judged {
 }
 
 /// The memory that the server may have: the host's, or its cgroup's limit.
-fn memory_limit(look: &Look) -> Result<(f64, &'static str), super::Missing> {
+fn memory_limit(look: &Look) -> Result<(f64, &'static str), Untold> {
     let host = look.number("host.memory_bytes")?;
     let limit = look
         .maybe("cgroup.memory_max")
@@ -158,9 +146,7 @@ fn memory_limit(look: &Look) -> Result<(f64, &'static str), super::Missing> {
 }
 
 pub(super) fn pool_against_memory(look: &Look) -> Judged {
-    let Some(pool) = look.variable_number("innodb_buffer_pool_size")? else {
-        return Ok(None);
-    };
+    let pool = look.variable_number("innodb_buffer_pool_size")?;
     let (limit, whose) = memory_limit(look)?;
     let state = format!(
         "innodb_buffer_pool_size is {}, {} of {whose} ({})",
@@ -169,9 +155,8 @@ pub(super) fn pool_against_memory(look: &Look) -> Judged {
         show(limit, Show::Bytes)
     );
     match pool / limit {
-        share if share >= 1.0 => serious(state),
-        share if share >= 0.9 => note(state),
-        _ => Ok(None),
+        share if share >= 0.9 => graded(share >= 1.0, state),
+        _ => Err(Fine),
     }
 }
 
@@ -197,13 +182,11 @@ pub(super) fn cgroup_memory(look: &Look) -> Judged {
     let limit = look
         .maybe("cgroup.memory_max")
         .and_then(|limit| limit.parse::<f64>().ok());
-    let Some(limit) = limit else { return Ok(None) };
+    let limit = limit.ok_or(Fine)?;
     // memory.current counts the page cache too, which the kernel takes back; the process does not
     // give its own memory.
     let resident = look.last("process.resident_bytes")?;
-    if resident < 0.9 * limit {
-        return Ok(None);
-    }
+    fine_if(resident < 0.9 * limit)?;
     note(format!(
         "the server alone fills {} of its cgroup's limit of {}",
         show(resident / limit, Show::Percent),
@@ -212,7 +195,7 @@ pub(super) fn cgroup_memory(look: &Look) -> Judged {
 }
 
 pub(super) fn session_buffers(look: &Look) -> Judged {
-    let sessions = look.status("Max_used_connections")?.unwrap_or(0.0);
+    let sessions = or(look.status("Max_used_connections"), 0.0)?;
     let mut sum = 0.0;
     let mut largest = ("", 0.0);
     for name in [
@@ -221,16 +204,16 @@ pub(super) fn session_buffers(look: &Look) -> Judged {
         "read_buffer_size",
         "read_rnd_buffer_size",
     ] {
-        let bytes = look.variable_number(name)?.unwrap_or(0.0);
+        let bytes = or(look.variable_number(name), 0.0)?;
         sum += bytes;
         if bytes > largest.1 {
             largest = (name, bytes);
         }
     }
     // What each sort or join without an index allocates anew.
-    let uses = look.status_rate("Sort_scan")?.unwrap_or(0.0)
-        + look.status_rate("Sort_range")?.unwrap_or(0.0)
-        + look.status_rate("Select_full_join")?.unwrap_or(0.0);
+    let uses = or(look.status_rate("Sort_scan"), 0.0)?
+        + or(look.status_rate("Sort_range"), 0.0)?
+        + or(look.status_rate("Select_full_join"), 0.0)?;
     if largest.1 > 2.0 * 1024.0 * 1024.0 && uses >= 100.0 {
         return note(format!(
             "{} is {}, and sorts and joins that allocate such buffers come at {}",
@@ -240,13 +223,9 @@ pub(super) fn session_buffers(look: &Look) -> Judged {
         ));
     }
     let (limit, whose) = memory_limit(look)?;
-    let pool = look
-        .variable_number("innodb_buffer_pool_size")?
-        .unwrap_or(0.0);
+    let pool = or(look.variable_number("innodb_buffer_pool_size"), 0.0)?;
     let need = sessions * sum;
-    if pool + need <= limit || need < GIB {
-        return Ok(None);
-    }
+    fine_if(pool + need <= limit || need < GIB)?;
     note(format!(
         "{} sessions at once (Max_used_connections) with sort, join and read buffers of {} each \
          may take {}; with the buffer pool of {} that is more than {whose} ({})",
@@ -263,9 +242,7 @@ pub(super) fn core_pattern(look: &Look) -> Judged {
     let resident = look.last("process.resident_bytes")?;
     let core = look.fact("limits.core_bytes")?;
     // A pipe gets the core whatever the limit is, except where it is one byte (core(5)).
-    if !pattern.starts_with('|') || resident < 8.0 * GIB || core == "1" {
-        return Ok(None);
-    }
+    fine_if(!pattern.starts_with('|') || resident < 8.0 * GIB || core == "1")?;
     note(format!(
         "a crash would pipe {} of memory to '{}' before the server can start again",
         show(resident, Show::Bytes),

@@ -35,25 +35,58 @@ pub(crate) struct Seen {
     text: String,
 }
 
-/// Why a rule cannot be judged.
+/// Why a rule tells nothing.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Missing(String);
+pub(crate) enum Untold {
+    /// It saw nothing, or the server's version does not have what it looks at.
+    Fine,
+    /// Evidence is missing, and why.
+    Missing(String),
+}
 
-/// What became of a rule: something was seen, nothing was, or the evidence is missing.
-pub(crate) type Judged = Result<Option<Seen>, Missing>;
+/// What became of a rule.
+pub(crate) type Judged = Result<Seen, Untold>;
 
 fn serious(text: String) -> Judged {
-    Ok(Some(Seen {
+    Ok(Seen {
         severity: Severity::Serious,
         text,
-    }))
+    })
 }
 
 fn note(text: String) -> Judged {
-    Ok(Some(Seen {
+    Ok(Seen {
         severity: Severity::Note,
         text,
-    }))
+    })
+}
+
+fn graded(is_serious: bool, text: String) -> Judged {
+    match is_serious {
+        true => serious(text),
+        false => note(text),
+    }
+}
+
+/// Ends a rule that saw nothing.
+fn fine_if(nothing: bool) -> Result<(), Untold> {
+    match nothing {
+        true => Err(Untold::Fine),
+        false => Ok(()),
+    }
+}
+
+/// What was read, or nothing where the server's version does not have it.
+fn maybe<T>(read: Result<T, Untold>) -> Result<Option<T>, Untold> {
+    match read {
+        Err(Untold::Fine) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// What was read, or something else where the server's version does not have it.
+fn or<T>(read: Result<T, Untold>, otherwise: T) -> Result<T, Untold> {
+    Ok(maybe(read)?.unwrap_or(otherwise))
 }
 
 /// A rule that found a problem.
@@ -109,8 +142,7 @@ pub fn audit(look: &Look) -> Audit {
     let mut audit = Audit::default();
     for rule in RULES {
         match (rule.judge)(look) {
-            Ok(None) => audit.fine.push(rule.id),
-            Ok(Some(seen)) => audit.lines.push(AuditLine {
+            Ok(seen) => audit.lines.push(AuditLine {
                 rule: rule.id,
                 severity: seen.severity,
                 saw: seen.text,
@@ -119,7 +151,8 @@ pub fn audit(look: &Look) -> Audit {
                 remedy: rule.cause.map(|cause| format!("freezeframe fix {cause}")),
                 source: rule.source,
             }),
-            Err(Missing(why)) => audit.not_judged.push(NotJudged { rule: rule.id, why }),
+            Err(Untold::Fine) => audit.fine.push(rule.id),
+            Err(Untold::Missing(why)) => audit.not_judged.push(NotJudged { rule: rule.id, why }),
         }
     }
     audit

@@ -6,7 +6,8 @@ use model::{
     Absent, FrameSide, Measure, ProcessList, Series, StackEvidence, TimedAbsent, Timeline, Window,
 };
 
-use super::Missing;
+use super::Untold::{self, Fine, Missing};
+use super::{fine_if, or};
 
 /// Some seconds of a server, to which the audit rules are applied.
 #[derive(Debug, Clone, Default)]
@@ -24,10 +25,7 @@ pub struct Look {
 }
 
 /// All values fall within this window.
-const ALL: Window = Window {
-    from: 0,
-    to: u64::MAX,
-};
+const ALL: Window = Window::new(0, u64::MAX);
 
 /// With fewer samples of the server's threads than this, no share of them is reported.
 const SAMPLES_MIN: u64 = 50;
@@ -42,7 +40,7 @@ const ABSENT_AS: [(&str, &str); 4] = [
 
 impl Look {
     /// A fact that every system of ours has.
-    pub(super) fn fact(&self, name: &str) -> Result<&str, Missing> {
+    pub(super) fn fact(&self, name: &str) -> Result<&str, Untold> {
         self.maybe(name).ok_or_else(|| self.missing(name))
     }
 
@@ -52,33 +50,32 @@ impl Look {
     }
 
     /// A fact that is a number.
-    pub(super) fn number(&self, name: &str) -> Result<f64, Missing> {
+    pub(super) fn number(&self, name: &str) -> Result<f64, Untold> {
         self.fact(name)?
             .parse()
             .map_err(|_| Missing(format!("{name} is no number")))
     }
 
-    /// A variable of the server; none where the server's version does not have it.
-    pub(super) fn variable(&self, name: &str) -> Result<Option<&str>, Missing> {
+    /// A variable of the server; fine where the server's version does not have it.
+    pub(super) fn variable(&self, name: &str) -> Result<&str, Untold> {
         let full = format!("variables.{name}");
-        match self.maybe(&full) {
-            None if !self.facts.keys().any(|name| name.starts_with("variables.")) => {
-                Err(self.missing(&full))
+        self.maybe(&full).ok_or_else(|| {
+            let mut facts = self.facts.keys();
+            match facts.any(|name| name.starts_with("variables.")) {
+                true => Fine,
+                false => self.missing(&full),
             }
-            value => Ok(value),
-        }
+        })
     }
 
     /// The same as a number.
-    pub(super) fn variable_number(&self, name: &str) -> Result<Option<f64>, Missing> {
-        Ok(self.variable(name)?.and_then(|value| value.parse().ok()))
+    pub(super) fn variable_number(&self, name: &str) -> Result<f64, Untold> {
+        self.variable(name)?.parse().map_err(|_| Fine)
     }
 
     /// Whether a switch of the server is on.
-    pub(super) fn is_on(&self, name: &str) -> Result<bool, Missing> {
-        Ok(self
-            .variable(name)?
-            .is_some_and(|value| matches!(value, "ON" | "1" | "YES")))
+    pub(super) fn is_on(&self, name: &str) -> Result<bool, Untold> {
+        Ok(matches!(or(self.variable(name), "")?, "ON" | "1" | "YES"))
     }
 
     fn series(&self, name: &str) -> Option<&Series> {
@@ -90,7 +87,7 @@ impl Look {
     }
 
     /// The last value of a signal.
-    pub(super) fn last(&self, name: &str) -> Result<f64, Missing> {
+    pub(super) fn last(&self, name: &str) -> Result<f64, Untold> {
         self.measured(name, Measure::Last)
             .ok_or_else(|| self.missing(name))
     }
@@ -101,13 +98,13 @@ impl Look {
     }
 
     /// The mean of a level.
-    pub(super) fn mean(&self, name: &str) -> Result<f64, Missing> {
+    pub(super) fn mean(&self, name: &str) -> Result<f64, Untold> {
         self.measured(name, Measure::Mean)
             .ok_or_else(|| self.missing(name))
     }
 
     /// The growth of a counter a second.
-    pub(super) fn rate(&self, name: &str) -> Result<f64, Missing> {
+    pub(super) fn rate(&self, name: &str) -> Result<f64, Untold> {
         self.measured(name, Measure::Rate)
             .ok_or_else(|| match self.series(name) {
                 Some(_) => Missing(format!("{name} was read only once")),
@@ -120,23 +117,23 @@ impl Look {
         self.measured(name, Measure::Rate).unwrap_or(0.0)
     }
 
-    /// The growth of a counter of the server's status a second; none where its version does not
+    /// The growth of a counter of the server's status a second; fine where its version does not
     /// have it.
-    pub(super) fn status_rate(&self, name: &str) -> Result<Option<f64>, Missing> {
-        let full = format!("status.{name}");
-        match self.series(&full) {
-            None if self.timeline.matching("status.*").next().is_some() => Ok(None),
-            _ => self.rate(&full).map(Some),
-        }
+    pub(super) fn status_rate(&self, name: &str) -> Result<f64, Untold> {
+        self.rate(&self.of_status(name)?)
     }
 
-    /// Its last value; none where the server's version does not have it.
-    pub(super) fn status(&self, name: &str) -> Result<Option<f64>, Missing> {
+    /// Its last value; fine where the server's version does not have it.
+    pub(super) fn status(&self, name: &str) -> Result<f64, Untold> {
+        self.last(&self.of_status(name)?)
+    }
+
+    /// The signal of a status variable; fine where others are there and it is not.
+    fn of_status(&self, name: &str) -> Result<String, Untold> {
         let full = format!("status.{name}");
-        match self.series(&full) {
-            None if self.timeline.matching("status.*").next().is_some() => Ok(None),
-            _ => self.last(&full).map(Some),
-        }
+        let lacks = self.series(&full).is_none();
+        fine_if(lacks && self.timeline.matching("status.*").next().is_some())?;
+        Ok(full)
     }
 
     /// Names of the signals `HEAD*TAIL`, as what stands for the star.
@@ -149,14 +146,14 @@ impl Look {
     }
 
     /// The last processlist.
-    pub(super) fn processlist(&self) -> Result<&ProcessList, Missing> {
+    pub(super) fn processlist(&self) -> Result<&ProcessList, Untold> {
         self.processlist
             .as_ref()
             .ok_or_else(|| self.missing("processlist.sessions"))
     }
 
     /// The share of the server's CPU samples with one of these functions anywhere in the stack.
-    pub(super) fn profile_share(&self, functions: &[&str]) -> Result<f64, Missing> {
+    pub(super) fn profile_share(&self, functions: &[&str]) -> Result<f64, Untold> {
         let book = &self.stacks.book;
         let named = |frame: &model::FrameId| {
             book.frame(*frame).is_some_and(|frame| {
@@ -182,7 +179,7 @@ impl Look {
     }
 
     /// Why something is not there, by what its source said.
-    pub(super) fn missing(&self, name: &str) -> Missing {
+    pub(super) fn missing(&self, name: &str) -> Untold {
         let own = ABSENT_AS.iter().find(|(head, _)| name.starts_with(head));
         let is_of_name = |absent: &&Absent| match own {
             Some((_, what)) => absent.what == *what,

@@ -1,24 +1,16 @@
 //! Rules about the server's SQL layer: query cache, logs, time zone, names of hosts.
 
-use super::{Judged, Look, note, serious};
+use super::{Judged, Look, Untold::Fine, fine_if, graded, note, or, serious};
 use crate::human::{Show, show};
 
 pub(super) fn query_cache(look: &Look) -> Judged {
-    let (Some(kind), Some(size)) = (
-        look.variable("query_cache_type")?,
-        look.variable_number("query_cache_size")?,
-    ) else {
-        return Ok(None);
-    };
-    if matches!(kind, "OFF" | "0") || size == 0.0 {
-        return Ok(None);
-    }
-    let prunes = look.status_rate("Qcache_lowmem_prunes")?.unwrap_or(0.0);
-    let hits = look.status_rate("Qcache_hits")?.unwrap_or(0.0);
-    let inserts = look.status_rate("Qcache_inserts")?.unwrap_or(0.0);
-    if hits + inserts < 1.0 {
-        return Ok(None);
-    }
+    let kind = look.variable("query_cache_type")?;
+    let size = look.variable_number("query_cache_size")?;
+    fine_if(matches!(kind, "OFF" | "0") || size == 0.0)?;
+    let prunes = or(look.status_rate("Qcache_lowmem_prunes"), 0.0)?;
+    let hits = or(look.status_rate("Qcache_hits"), 0.0)?;
+    let inserts = or(look.status_rate("Qcache_inserts"), 0.0)?;
+    fine_if(hits + inserts < 1.0)?;
     let text = format!(
         "the query cache is {kind} with {}: hits at {}, results put in at {} and thrown out for room at {}",
         show(size, Show::Bytes),
@@ -26,40 +18,29 @@ pub(super) fn query_cache(look: &Look) -> Judged {
         show(inserts, Show::PerSecond),
         show(prunes, Show::PerSecond)
     );
-    if prunes >= 10.0 || size > 256.0 * 1024.0 * 1024.0 {
-        return serious(text);
-    }
-    note(text)
+    graded(prunes >= 10.0 || size > 256.0 * 1024.0 * 1024.0, text)
 }
 
 pub(super) fn general_log(look: &Look) -> Judged {
-    if !look.is_on("general_log")? {
-        return Ok(None);
-    }
-    let output = look.variable("log_output")?.unwrap_or("FILE");
-    if output == "NONE" {
-        return Ok(None);
-    }
-    let rate = look.status_rate("Questions")?.unwrap_or(0.0);
+    fine_if(!look.is_on("general_log")?)?;
+    let output = or(look.variable("log_output"), "FILE")?;
+    fine_if(output == "NONE")?;
+    let rate = or(look.status_rate("Questions"), 0.0)?;
     let text = format!(
         "the general log is on (log_output {output}); statements come at {}",
         show(rate, Show::PerSecond)
     );
-    if rate >= 1000.0 || (output.contains("TABLE") && rate >= 100.0) {
-        return serious(text);
-    }
-    note(text)
+    graded(
+        rate >= 1000.0 || (output.contains("TABLE") && rate >= 100.0),
+        text,
+    )
 }
 
 pub(super) fn slow_log_of_all(look: &Look) -> Judged {
     let on = look.is_on("slow_query_log")?;
-    let Some(limit) = look.variable_number("long_query_time")? else {
-        return Ok(None);
-    };
-    let rate = look.status_rate("Slow_queries")?.unwrap_or(0.0);
-    if !on || limit > 0.01 || rate < 1000.0 {
-        return Ok(None);
-    }
+    let limit = look.variable_number("long_query_time")?;
+    let rate = or(look.status_rate("Slow_queries"), 0.0)?;
+    fine_if(!on || limit > 0.01 || rate < 1000.0)?;
     note(format!(
         "the slow log takes nearly every statement: long_query_time is {limit} s, they come at {}",
         show(rate, Show::PerSecond)
@@ -67,42 +48,31 @@ pub(super) fn slow_log_of_all(look: &Look) -> Judged {
 }
 
 pub(super) fn time_zone(look: &Look) -> Judged {
-    if look.variable("time_zone")? != Some("SYSTEM") {
-        return Ok(None);
-    }
+    fine_if(look.variable("time_zone")? != "SYSTEM")?;
     let share = look.profile_share(&[
         "__tz_convert",
         "__localtime_r",
         "localtime_r",
         "Time_zone_system::",
     ])?;
-    if share < 0.02 {
-        return Ok(None);
-    }
+    fine_if(share < 0.02)?;
     let text = format!(
         "time_zone is SYSTEM, and {} of the server's CPU time is conversion of times by the C \
          library",
         show(share, Show::Percent)
     );
-    if share < 0.1 {
-        return note(text);
-    }
-    serious(text)
+    graded(share >= 0.1, text)
 }
 
 pub(super) fn instrumentation(look: &Look) -> Judged {
-    if !look.is_on("performance_schema")? {
-        return Ok(None);
-    }
+    fine_if(!look.is_on("performance_schema")?)?;
     let share = look.profile_share(&[
         "pfs_start_",
         "pfs_end_",
         "start_mutex_wait_v",
         "end_mutex_wait_v",
     ])?;
-    if share < 0.05 {
-        return Ok(None);
-    }
+    fine_if(share < 0.05)?;
     note(format!(
         "{} of the server's CPU time is performance_schema's own",
         show(share, Show::Percent)
@@ -113,9 +83,8 @@ pub(super) fn instrumentation(look: &Look) -> Judged {
 const LOGGING_IN: [&str; 3] = ["login", "Receiving from client", "unauthenticated user"];
 
 pub(super) fn resolving(look: &Look) -> Judged {
-    if look.variable("skip_name_resolve")?.is_none() || look.is_on("skip_name_resolve")? {
-        return Ok(None);
-    }
+    look.variable("skip_name_resolve")?;
+    fine_if(look.is_on("skip_name_resolve")?)?;
     let list = look.processlist()?;
     let remote = |host: &str| {
         !host.is_empty() && host != "localhost" && host != "::1" && !host.starts_with("127.")
@@ -126,10 +95,8 @@ pub(super) fn resolving(look: &Look) -> Judged {
         .map(|session| session.host.as_str())
         .filter(|host| remote(host))
         .collect();
-    let Some(first) = hosts.first() else {
-        return Ok(None);
-    };
-    let new = look.status_rate("Connections")?.unwrap_or(0.0);
+    let first = hosts.first().ok_or(Fine)?;
+    let new = or(look.status_rate("Connections"), 0.0)?;
     let waiting = list
         .longest
         .iter()
