@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 /// How a number is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Show {
     /// A share, 1 being 100 %.
@@ -18,6 +18,7 @@ pub(crate) enum Show {
     /// Bytes.
     Bytes,
     /// A plain number.
+    #[default]
     Count,
 }
 

@@ -8,9 +8,9 @@ pub(super) struct Case<'a> {
     pub(super) before: &'a Subject<'a>,
     pub(super) after: &'a Subject<'a>,
     pub(super) cause: Option<&'a Cause>,
-    pub(super) signals: Vec<SignalChange>,
+    pub(super) signals: &'a [SignalChange],
     pub(super) load: Option<&'a Load>,
-    pub(super) recurrence: Option<Recurrence>,
+    pub(super) recurrence: Option<&'a Recurrence>,
 }
 
 /// What came of it.
@@ -19,6 +19,4 @@ pub(super) struct Judged {
     pub(super) sentence: String,
     pub(super) reasons: Vec<String>,
     pub(super) missing: Vec<String>,
-    pub(super) signals: Vec<SignalChange>,
-    pub(super) recurrence: Option<Recurrence>,
 }

@@ -11,7 +11,9 @@ fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// What the formula is called.
 pub(super) fn name_of(formula: &str) -> Option<&'static str> {
     let mut names = names();
-    names.find(|(text, _)| *text == formula).map(|(_, name)| name)
+    names
+        .find(|(text, _)| *text == formula)
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]

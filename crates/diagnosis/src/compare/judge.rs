@@ -6,7 +6,7 @@ use model::Millis;
 use super::case::{Case, Judged};
 use super::server_wide::{ELSEWHERE, PRESSURE, RUN_QUEUE, RUNNING};
 use super::signals::{HELD_MIN, MATTERS};
-use super::{Answer, Fate, Role, SignalChange, Stretch, Subject, stalls, words};
+use super::{Answer, Fate, Role, SignalChange, Stretch, stalls, words};
 
 /// The load may fall to this before calm proves nothing, and grow to its reciprocal before trouble
 /// proves nothing.
@@ -32,8 +32,8 @@ impl Doubts {
     }
 }
 
-pub(super) fn judge(case: Case) -> Judged {
-    let deciding: Vec<&SignalChange> = of_role(&case.signals, Role::Deciding);
+pub(super) fn judge(case: &Case) -> Judged {
+    let deciding: Vec<&SignalChange> = of_role(case.signals, Role::Deciding);
     let of_fate = |wanted: &[Fate]| -> Vec<&SignalChange> {
         let rows = deciding.iter().copied();
         rows.filter(|row| wanted.contains(&row.fate)).collect()
@@ -66,11 +66,11 @@ pub(super) fn judge(case: Case) -> Judged {
         .collect();
     let mut doubts = Doubts::default();
     let supposed = if !more.is_empty() {
-        worse(&case, &mut doubts);
-        elsewhere(&case, Fate::More, &mut doubts);
+        worse(case, &mut doubts);
+        elsewhere(case, Fate::More, &mut doubts);
         Some(Answer::Worse)
     } else if !gone.is_empty() && (case.cause.is_none() || needed_is_gone || all_is_gone) {
-        worked(&case, &mut doubts);
+        worked(case, &mut doubts);
         Some(Answer::Worked)
     } else if !there_after.is_empty()
         && gone.is_empty()
@@ -79,7 +79,7 @@ pub(super) fn judge(case: Case) -> Judged {
         && is_there
         && (case.cause.is_some() || of_fate(&[Fate::Unclear, Fate::TooShort]).is_empty())
     {
-        no_effect(&case, &mut doubts);
+        no_effect(case, &mut doubts);
         Some(Answer::NoEffect)
     } else if !was_there && !is_there {
         doubts.add(
@@ -88,7 +88,7 @@ pub(super) fn judge(case: Case) -> Judged {
         );
         None
     } else {
-        undecided(&case, &deciding, &mut doubts);
+        undecided(case, &deciding, &mut doubts);
         None
     };
     let sure = doubts.against.is_empty();
@@ -103,14 +103,14 @@ pub(super) fn judge(case: Case) -> Judged {
             .filter(|row| !matches!(row.fate, Fate::NotThere | Fate::NotMeasured))
             .collect(),
     };
-    let sentence = words::sentence(&case, answer, &told, doubts.against.first());
+    let sentence = words::sentence(case, answer, &told, doubts.against.first());
     let mut reasons = doubts.against.clone();
     reasons.extend(deciding.iter().map(|row| words::reason(row)));
     reasons.extend(words::load(case.load));
-    reasons.extend(case.recurrence.as_ref().map(words::recurrence));
+    reasons.extend(case.recurrence.map(words::recurrence));
     if answer == Answer::Worked
         && case.before.stretch == Stretch::Window
-        && case.recurrence.as_ref().is_some_and(|it| !it.counts)
+        && case.recurrence.is_some_and(|it| !it.counts)
     {
         doubts.missing.push(
             "The cause was there nearly all the time before, in one stretch. Whether it ended by the change or by \
@@ -118,14 +118,12 @@ pub(super) fn judge(case: Case) -> Judged {
                 .to_owned(),
         );
     }
-    not_measured(&case, &mut doubts);
+    not_measured(case, &mut doubts);
     Judged {
         answer,
         sentence,
         reasons,
         missing: doubts.missing,
-        recurrence: case.recurrence,
-        signals: case.signals,
     }
 }
 
@@ -162,10 +160,6 @@ fn of_role(signals: &[SignalChange], role: Role) -> Vec<&SignalChange> {
     signals.iter().filter(|row| row.role == role).collect()
 }
 
-fn length(subject: &Subject) -> Millis {
-    subject.window.to.saturating_sub(subject.window.from)
-}
-
 /// What speaks against "worked".
 fn worked(case: &Case, doubts: &mut Doubts) {
     match case.load.and_then(|load| load.ratio) {
@@ -189,7 +183,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
     too_short(case, doubts);
     // Who does many times the work answers a little later.
     let load_grew = case.load.and_then(|load| load.ratio).is_some_and(grew);
-    for row in of_role(&case.signals, Role::ServerWide) {
+    for row in of_role(case.signals, Role::ServerWide) {
         let slower = match row.id.as_str() {
             "query-latency" => !load_grew,
             "unanswered" => true,
@@ -210,11 +204,12 @@ fn worked(case: &Case, doubts: &mut Doubts) {
 
 /// What speaks against saying that something went or stayed: so short a time that its seconds are one piece of luck.
 fn too_short(case: &Case, doubts: &mut Doubts) {
-    if case.after.stretch == Stretch::Window && length(case.after) < AFTER_MIN_MS {
+    let length = case.after.window.length();
+    if case.after.stretch == Stretch::Window && length < AFTER_MIN_MS {
         doubts.add(
             format!(
                 "the time after the change is too short: {}",
-                words::duration(length(case.after))
+                words::duration(length)
             ),
             "A longer time after the change.",
         );
@@ -228,7 +223,7 @@ fn grew(ratio: f64) -> bool {
 
 /// A cause that comes and goes is gone when it stays away for longer than chance allows.
 fn recurrence(case: &Case, doubts: &mut Doubts) {
-    let Some(seen) = &case.recurrence else {
+    let Some(seen) = case.recurrence else {
         if !matches!(case.before.stretch, Stretch::Window | Stretch::Run) {
             doubts.add(
                 "stalls come and go: one calm stretch after one stall proves nothing, and how often they came is not known",

@@ -209,19 +209,20 @@ pub struct Recurrence {
 }
 
 /// What a signal does in the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The verdict rests on it.
     Deciding,
     /// It belongs to the cause.
+    #[default]
     Supporting,
     /// Every server has it.
     ServerWide,
 }
 
 /// What became of a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// It was a sign of the cause and is none any more.
@@ -239,6 +240,7 @@ pub enum Fate {
     /// A side has too few independent readings.
     TooShort,
     /// A side has no such reading.
+    #[default]
     NotMeasured,
 }
 
@@ -283,7 +285,7 @@ pub struct SideNumbers {
 }
 
 /// A signal before and after.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SignalChange {
     /// Id of the cause's witness, or a name of ours.
     pub id: String,
@@ -382,13 +384,13 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
     let signals = signals::signals(before, after, cause);
     let load = load::load(before, after, cause);
     let recurrence = stalls::recurrence(before, after, &signals);
-    let judged = judge::judge(case::Case {
+    let judged = judge::judge(&case::Case {
         before,
         after,
         cause,
-        signals,
+        signals: &signals,
         load: load.as_ref(),
-        recurrence,
+        recurrence: recurrence.as_ref(),
     });
     Comparison {
         verdict: judged.answer,
@@ -402,8 +404,8 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
         before: head(before),
         after: head(after),
         load,
-        recurrence: judged.recurrence,
-        signals: judged.signals,
+        recurrence,
+        signals,
         settings: diffs::settings(before, after, cause),
         statements: diffs::statements(before, after),
         functions: diffs::functions(before, after),
@@ -464,21 +466,14 @@ pub fn finds(verdict: &Verdict, cause: &str) -> bool {
 /// onset, or after the end, whichever has more. Nothing of it is before `earliest`.
 pub fn calm_stretch(incident: &Incident, length: Millis, earliest: Millis) -> Window {
     let end = incident.stall.end.unwrap_or(incident.window.to);
-    let from = |from: Millis, to: Millis| Window {
-        from: from.max(earliest).min(to),
-        to,
-    };
+    let from = |from: Millis, to: Millis| Window::new(from.max(earliest).min(to), to);
     let before = from(incident.window.from, incident.stall.onset);
     let after = from(end.saturating_add(AFTER_STALL_MS), incident.window.to);
-    let long = |window: Window| window.to.saturating_sub(window.from);
-    let longer = match long(before) >= long(after) {
+    let Window { from, to } = match before.length() >= after.length() {
         true => before,
         false => after,
     };
-    Window {
-        from: longer.from.max(longer.to.saturating_sub(length)),
-        to: longer.to,
-    }
+    Window::new(from.max(to.saturating_sub(length)), to)
 }
 
 /// So long after its end a reading may still tell of a stall, milliseconds.

@@ -28,6 +28,17 @@ pub(super) struct Readings {
 }
 
 impl Readings {
+    /// Of a stretch, by when each reading's slot ends.
+    pub(super) fn new(found: Vec<(Window, f64)>, held: Vec<bool>, of: Window) -> Self {
+        let since = |slot: Window| slot.to.saturating_sub(of.from);
+        let points = found.into_iter();
+        let points = points.map(|(slot, value)| (since(slot), value));
+        Self {
+            points: points.collect(),
+            held,
+        }
+    }
+
     pub(super) fn values(&self) -> Vec<f64> {
         self.points.iter().map(|(_, value)| *value).collect()
     }
@@ -118,13 +129,7 @@ pub(super) fn readings(
             is_beyond(limits, *value, usual) && are_met(&conditions, subject.incident, *slot)
         })
         .collect();
-    Readings {
-        points: points
-            .into_iter()
-            .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
-            .collect(),
-        held,
-    }
+    Readings::new(points, held, window)
 }
 
 /// Whether conditions are met in a slot. Where what they ask for was not read in it, as in a stall
@@ -143,13 +148,13 @@ fn are_met(conditions: &[Condition], incident: &Incident, slot: Window) -> bool 
 
 /// The stretch's slots; a reading tells of the time since the one before it.
 pub(super) fn slots(window: Window) -> Vec<Window> {
-    let length = window.to.saturating_sub(window.from);
+    let length = window.length();
     let seconds = length.div_ceil(SLOTS_MAX).div_ceil(SLOT_MIN_MS).max(1);
     let step = seconds * SLOT_MIN_MS;
     (0..length.div_ceil(step).min(SLOTS_MAX + 1))
-        .map(|index| Window {
-            from: window.from + index * step + 1,
-            to: (window.from + (index + 1) * step).min(window.to),
+        .map(|index| {
+            let from = window.from + index * step;
+            Window::new(from + 1, (from + step).min(window.to))
         })
         .collect()
 }
@@ -194,25 +199,16 @@ fn is_rates(expression: &Expression) -> bool {
 }
 
 fn slot_before(at: Millis, window: Window) -> Window {
-    Window {
-        from: at.saturating_sub(SLOT_MIN_MS).max(window.from) + 1,
-        to: at,
-    }
+    Window::new(at.saturating_sub(SLOT_MIN_MS).max(window.from) + 1, at)
 }
 
 /// What was taken over a stretch of time belongs to where its middle lies.
 fn within(found: Vec<(Window, f64)>, window: Window) -> Vec<(Window, f64)> {
     found
         .into_iter()
-        .filter(|(of, _)| {
-            let middle = of.from.midpoint(of.to);
-            middle >= window.from && middle <= window.to
-        })
+        .filter(|(of, _)| window.contains(of.from.midpoint(of.to)))
         .map(|(of, value)| {
-            let slot = Window {
-                from: of.from.max(window.from),
-                to: of.to.min(window.to),
-            };
+            let slot = Window::new(of.from.max(window.from), of.to.min(window.to));
             (slot, value)
         })
         .collect()
@@ -244,7 +240,7 @@ mod tests {
 
     #[test]
     fn slots_cover_a_stretch_and_are_bounded() {
-        let window = |from, to| Window { from, to };
+        let window = Window::new;
         assert_eq!(
             slots(window(10, 2_510)),
             [

@@ -1,6 +1,6 @@
 //! The signals that every server has, whatever stalled it.
 
-use model::{Measure, ProbeOutcome, Series, Window};
+use model::{ProbeOutcome, Timeline, Window};
 
 use super::Subject;
 use super::series::{self, Readings, mean};
@@ -20,12 +20,8 @@ pub(super) struct ServerWide {
 }
 
 pub(super) enum Wide {
-    /// The larger of two in microseconds, in milliseconds: what was answered, and what waits.
-    Latency(&'static str, &'static str),
     /// The share of probes that no answer came to.
     Unanswered,
-    /// The mean of a level.
-    Level(&'static str),
     /// As a cause's file would have it.
     Formula(&'static str),
 }
@@ -48,7 +44,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "time of SELECT 1",
         show: Show::Milliseconds,
         floor: 1.0,
-        what: Wide::Latency("probe.query_us", "probe.query_waiting_us"),
+        what: Wide::Formula("largest(max(probe.query_us), max(probe.query_waiting_us)) / 1000"),
         neutral: false,
     },
     ServerWide {
@@ -56,7 +52,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "time of a new connection",
         show: Show::Milliseconds,
         floor: 2.0,
-        what: Wide::Latency("probe.connect_us", "probe.connect_waiting_us"),
+        what: Wide::Formula("largest(max(probe.connect_us), max(probe.connect_waiting_us)) / 1000"),
         neutral: false,
     },
     ServerWide {
@@ -72,7 +68,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "sessions at work (Threads_running)",
         show: Show::Count,
         floor: 2.0,
-        what: Wide::Level("status.Threads_running"),
+        what: Wide::Formula("mean(status.Threads_running)"),
         neutral: false,
     },
     ServerWide {
@@ -80,7 +76,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "CPU time in the kernel",
         show: Show::Percent,
         floor: 0.05,
-        what: Wide::Level("cpu.system_share"),
+        what: Wide::Formula("mean(cpu.system_share)"),
         neutral: true,
     },
     ServerWide {
@@ -88,7 +84,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "CPU time in use",
         show: Show::Percent,
         floor: 0.05,
-        what: Wide::Level("cpu.busy_share"),
+        what: Wide::Formula("mean(cpu.busy_share)"),
         neutral: true,
     },
     ServerWide {
@@ -96,7 +92,7 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
         title: "tasks that run or want to",
         show: Show::Count,
         floor: 1.0,
-        what: Wide::Level("cpu.procs_running"),
+        what: Wide::Formula("mean(cpu.procs_running)"),
         neutral: true,
     },
     ServerWide {
@@ -122,51 +118,29 @@ pub(super) const SERVER_WIDE: [ServerWide; 9] = [
 ];
 
 pub(super) fn readings(what: &Wide, subject: &Subject) -> Readings {
-    let timeline = &subject.incident.timeline;
-    let window = subject.window;
-    let most = |name: &str, slot: Window| {
-        let series = timeline.get(name)?;
-        timeline.measure(series, Measure::Max, slot)
-    };
-    let value = |slot: Window| match what {
-        Wide::Latency(answered, waiting) => {
-            let both = [most(answered, slot), most(waiting, slot)];
-            let largest = both.into_iter().flatten().reduce(f64::max)?;
-            Some(largest / 1000.0)
-        }
-        Wide::Unanswered => {
-            let signs = ["probe.query_outcome", "probe.connect_outcome"]
-                .iter()
-                .filter_map(|name| timeline.get(name))
-                .flat_map(|series: &Series| timeline.points_in(series, slot))
-                .filter_map(|(_, code)| ProbeOutcome::from_code(code))
-                .map(|outcome| f64::from(u8::from(outcome.is_stall_sign())))
-                .collect::<Vec<_>>();
-            mean(&signs)
-        }
-        Wide::Level(name) => timeline.measure(timeline.get(name)?, Measure::Mean, slot),
-        Wide::Formula(_) => None,
-    };
-    if let Wide::Formula(text) = what {
+    let (incident, window) = (subject.incident, subject.window);
+    let found: Vec<(Window, f64)> = match what {
         // The formulas are ours; a test reads them.
-        let found = Expression::parse(text)
-            .map(|formula| series::measured(&formula, subject.incident, window))
-            .unwrap_or_default();
-        return Readings {
-            points: found
-                .into_iter()
-                .map(|(slot, value)| (slot.to.saturating_sub(window.from), value))
-                .collect(),
-            held: Vec::new(),
-        };
-    }
-    Readings {
-        points: series::slots(window)
+        Wide::Formula(text) => Expression::parse(text)
+            .map(|formula| series::measured(&formula, incident, window))
+            .unwrap_or_default(),
+        Wide::Unanswered => series::slots(window)
             .into_iter()
-            .filter_map(|slot| Some((slot.to.saturating_sub(window.from), value(slot)?)))
+            .filter_map(|slot| Some((slot, unanswered(&incident.timeline, slot)?)))
             .collect(),
-        held: Vec::new(),
-    }
+    };
+    Readings::new(found, Vec::new(), window)
+}
+
+fn unanswered(timeline: &Timeline, slot: Window) -> Option<f64> {
+    let signs = ["probe.query_outcome", "probe.connect_outcome"]
+        .iter()
+        .filter_map(|name| timeline.get(name))
+        .flat_map(|series| timeline.points_in(series, slot))
+        .filter_map(|(_, code)| ProbeOutcome::from_code(code))
+        .map(|outcome| f64::from(u8::from(outcome.is_stall_sign())))
+        .collect::<Vec<_>>();
+    mean(&signs)
 }
 
 #[cfg(test)]
@@ -182,6 +156,6 @@ mod tests {
                 formulas += 1;
             }
         }
-        assert_eq!(formulas, 2);
+        assert_eq!(formulas, 8);
     }
 }

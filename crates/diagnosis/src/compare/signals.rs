@@ -176,24 +176,8 @@ impl SignalChange {
             title,
             role,
             unit: show.name(),
-            low_is_bad: false,
-            limit: None,
-            before: SideNumbers::default(),
-            after: SideNumbers::default(),
-            difference: None,
-            difference_interval: None,
-            ratio: None,
-            ratio_interval: None,
-            cliff: None,
-            p: None,
-            p_held: None,
-            p_adjusted: None,
-            fate: Fate::NotMeasured,
             show,
-            floor: 0.0,
-            group: String::new(),
-            circumstance: false,
-            conclusive: false,
+            ..Self::default()
         }
     }
 
