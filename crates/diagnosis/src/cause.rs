@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::measure::{Sign, Test};
-use crate::verdict::Remedy;
+use crate::verdict::{Finding, Level, Remedy};
 
 /// Stands for every other cause in `effect_of`.
 pub(crate) const ANY_CAUSE: &str = "*";
@@ -50,11 +50,31 @@ pub struct Cause {
 impl Cause {
     /// The sources that its counting witnesses come from; it can be likely when there are two.
     pub fn independent_sources(&self) -> BTreeSet<String> {
-        self.witnesses
-            .iter()
-            .filter(|sign| sign.counts)
-            .map(Sign::source)
-            .collect()
+        self.counting().map(Sign::source).collect()
+    }
+
+    /// A finding of it, without what speaks for it.
+    pub(crate) fn finding(&self, level: Level, confidence: f64) -> Finding {
+        Finding {
+            cause: self.id.clone(),
+            title: self.title.clone(),
+            what: self.what.clone(),
+            level,
+            confidence,
+            witnesses: Vec::new(),
+            against: Vec::new(),
+            refuted_by: self.refuted_by.clone(),
+            unknown: Vec::new(),
+            actors: Vec::new(),
+            relations: Vec::new(),
+            remedy: Remedy::default(),
+            sources: self.sources.clone(),
+        }
+    }
+
+    /// Its signs that count for the level.
+    pub(crate) fn counting(&self) -> impl Iterator<Item = &Sign> {
+        self.witnesses.iter().filter(|sign| sign.counts)
     }
 
     /// A sign of it looks at this setting or counter, or its remedy changes it or looks at it.

@@ -70,7 +70,7 @@ const ROW_LOCK: &str = "row-lock";
 /// sessions and of locks tell it where nobody took stacks.
 fn behind_commits<'s, 'i: 's>(causes: &[&Cause], scene: impl Fn() -> &'s Scene<'i>) -> Vec<Effect> {
     let is_of_commits = |cause: &&&Cause| {
-        let mut calls = signs(cause).filter_map(Sign::call);
+        let mut calls = cause.counting().filter_map(Sign::call);
         calls.any(|call| call.function.asks_for(lexicon::Kind::State, COMMIT))
     };
     let is_of_rows = |cause: &&&Cause| cause.about.iter().any(|layer| layer == ROW_LOCK);
@@ -114,14 +114,14 @@ fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -
     // its own fsync, is no other cause.
     by_lock
         || holder.is_some_and(|holder| {
-            names_holder(signs(root), holder, evidence)
+            names_holder(root.counting(), holder, evidence)
                 && !names_holder(circumstances(effect), holder, evidence)
         })
 }
 
 /// A lock sign of the cause is about this lock: one that asks for a holder is about any lock.
 fn names_lock(cause: &Cause, lock: &str) -> bool {
-    let mut calls = signs(cause).filter_map(Sign::call);
+    let mut calls = cause.counting().filter_map(Sign::call);
     calls.any(|call| call.function.is_of_lock(lock))
 }
 
@@ -138,9 +138,4 @@ fn names_holder<'a>(
 /// What a cause says of the holder, where that is no sign by itself.
 fn circumstances(cause: &Cause) -> impl Iterator<Item = &Sign> {
     cause.witnesses.iter().filter(|sign| !sign.counts)
-}
-
-/// Circumstances say nothing of who waits for whom.
-fn signs(cause: &Cause) -> impl Iterator<Item = &Sign> {
-    cause.witnesses.iter().filter(|sign| sign.counts)
 }

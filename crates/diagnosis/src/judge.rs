@@ -105,19 +105,11 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let weakened = !against.holding.is_empty();
     let (level, confidence) = level(&tested.holding, weakened, evidence);
     Judgement::Found(Box::new(Finding {
-        cause: cause.id.clone(),
-        title: cause.title.clone(),
-        what: cause.what.clone(),
-        level,
-        confidence,
         unknown: unknown(&tested, &against, evidence.incident),
         witnesses: tested.witnesses(),
         against: against.witnesses(),
-        refuted_by: cause.refuted_by.clone(),
-        actors: Vec::new(),
-        relations: Vec::new(),
         remedy: cause.remedy.clone(),
-        sources: cause.sources.clone(),
+        ..cause.finding(level, confidence)
     }))
 }
 

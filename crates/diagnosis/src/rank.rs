@@ -225,14 +225,7 @@ mod tests {
             unknown: Vec::new(),
             actors: Vec::new(),
             relations: Vec::new(),
-            remedy: Remedy {
-                now: Vec::new(),
-                durable: Vec::new(),
-                undo: Vec::new(),
-                risk: String::new(),
-                verify: Vec::new(),
-                fix: Vec::new(),
-            },
+            remedy: Remedy::default(),
             sources: Vec::new(),
         }
     }

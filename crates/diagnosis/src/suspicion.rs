@@ -26,10 +26,10 @@ use crate::catalogue::Catalogue;
 use crate::cause::{ANY_CAUSE, Cause};
 use crate::evidence::Evidence;
 use crate::judge;
-use crate::measure::{Sign, Test};
+use crate::measure::Sign;
 use crate::named::{AllNamed, InLayer, Named, Seen};
 use crate::sign::{self, Outcome};
-use crate::verdict::{Finding, Level, Remedy, Witness};
+use crate::verdict::{Finding, Level, Witness};
 
 /// Suspicions that are told, at the most.
 const SUSPICIONS_MAX: usize = 3;
@@ -114,33 +114,24 @@ pub(crate) fn suspicions(
     let mut waited: BTreeSet<(&str, Seen)> = BTreeSet::new();
     let telling = all.names.iter().filter(|one| is_telling(one.seen));
     for named in telling.filter(|one| is_strong(one)) {
-        let asks: Vec<&Cause> = open
-            .iter()
-            .copied()
-            .filter(|cause| asks_for(cause, named))
-            .collect();
+        let asks = among(&open, |cause| asks_for(cause, named));
         let whole = named.share * of_waiters(named.seen) * general_share(named);
-        for cause in &asks {
+        let each = whole / asks.len() as f64;
+        for cause in asks {
             // The functions in which one and the same lock is waited for are one witness.
-            if named.is_general() && !waited.insert((cause.id.as_str(), named.seen)) {
-                continue;
+            if !named.is_general() || waited.insert((cause.id.as_str(), named.seen)) {
+                weights.add(cause, each, || of_name(named, evidence));
             }
-            let weight = whole / asks.len() as f64;
-            weights.add(cause, weight, || of_name(named, evidence));
         }
     }
     let is_setting = |one: &&Named| one.kind == lexicon::Kind::Setting;
     let settings = all.names.iter().filter(is_setting).count().max(1);
     for named in all.names.iter().filter(|one| is_telling(one.seen)) {
         let word = named.name.to_lowercase();
-        let told: Vec<&Cause> = open
-            .iter()
-            .copied()
-            .filter(|cause| match named.kind {
-                lexicon::Kind::Term => cause.terms.contains(&named.name),
-                _ => cause.told.iter().any(|pattern| is_in(pattern, &word)),
-            })
-            .collect();
+        let told = among(&open, |cause| match named.kind {
+            lexicon::Kind::Term => cause.terms.contains(&named.name),
+            _ => cause.told.iter().any(|pattern| is_in(pattern, &word)),
+        });
         // What was counted speaks as much as there is of it; somebody's words are not counted.
         let share = match named.seen {
             Seen::Sentences | Seen::Logs => 1.0,
@@ -153,31 +144,21 @@ pub(crate) fn suspicions(
             (_, lexicon::Kind::Term) => TERM_WEIGHT * at_work_share(named),
             _ => TOLD_WEIGHT,
         };
-        for cause in &told {
-            let weight = whole * share / told.len() as f64;
-            weights.add(cause, weight, || of_name(named, evidence));
-        }
+        weights.share(&told, whole * share, || of_name(named, evidence));
         if told.is_empty() && named.seen == Seen::Sentences {
-            let picked: Vec<&Cause> = open
-                .iter()
-                .copied()
-                .filter(|cause| is_picked_for(cause, named))
-                .collect();
+            let picked = among(&open, |cause| is_picked_for(cause, named));
             let of_many = if is_setting(&named) { settings } else { 1 };
-            for cause in &picked {
-                let weight = PICKED_WEIGHT / (picked.len() * of_many) as f64;
-                weights.add(cause, weight, || of_name(named, evidence));
-            }
+            let whole = PICKED_WEIGHT / of_many as f64;
+            weights.share(&picked, whole, || of_name(named, evidence));
         }
     }
     let layers = all.layers.iter().filter(|one| is_telling(one.seen));
     for layer in layers.filter(|one| !one.is_general()) {
-        let about = |cause: &&Cause| cause.about.iter().any(|name| name == layer.layer);
-        let about: Vec<&Cause> = open.iter().copied().filter(about).collect();
-        for cause in &about {
-            let weight = LAYER_WEIGHT * layer.share * of_waiters(layer.seen) / about.len() as f64;
-            weights.add(cause, weight, || of_layer(layer));
-        }
+        let about = among(&open, |cause| {
+            cause.about.iter().any(|name| name == layer.layer)
+        });
+        let whole = LAYER_WEIGHT * layer.share * of_waiters(layer.seen);
+        weights.share(&about, whole, || of_layer(layer));
     }
     let held: Vec<(&Cause, Witness, f64)> = open
         .iter()
@@ -204,11 +185,14 @@ pub(crate) fn suspicions(
     weights.findings(catalogue, evidence)
 }
 
+fn among<'c>(causes: &[&'c Cause], is: impl Fn(&Cause) -> bool) -> Vec<&'c Cause> {
+    causes.iter().copied().filter(|cause| is(cause)).collect()
+}
+
 fn general_share(named: &Named) -> f64 {
-    if named.is_general() {
-        GENERAL_SHARE
-    } else {
-        1.0
+    match named.is_general() {
+        true => GENERAL_SHARE,
+        false => 1.0,
     }
 }
 
@@ -272,6 +256,13 @@ impl Weights {
         of.push((weight, witness()));
     }
 
+    /// The causes share a weight alike: what points at many points at none.
+    fn share(&mut self, causes: &[&Cause], whole: f64, witness: impl Fn() -> Witness) {
+        for cause in causes {
+            self.add(cause, whole / causes.len() as f64, &witness);
+        }
+    }
+
     fn findings(self, catalogue: &Catalogue, evidence: &Evidence) -> Vec<Finding> {
         let mut all: Vec<(f64, &Cause, Said)> = self
             .0
@@ -304,28 +295,12 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
             witnesses.push(witness);
         }
     }
+    let confidence = (10.0 + 15.0 * (weight / WEIGHT_FULL).min(1.0)).round() / 100.0;
+    // It says what to look at, not what to change: it has no remedy.
     Finding {
-        cause: cause.id.clone(),
-        title: cause.title.clone(),
-        what: cause.what.clone(),
-        level: Level::Suspicion,
-        confidence: (10.0 + 15.0 * (weight / WEIGHT_FULL).min(1.0)).round() / 100.0,
         witnesses,
-        against: Vec::new(),
-        refuted_by: cause.refuted_by.clone(),
         unknown: judge::undecided(cause, evidence),
-        actors: Vec::new(),
-        relations: Vec::new(),
-        // It says what to look at, not what to change.
-        remedy: Remedy {
-            now: Vec::new(),
-            durable: Vec::new(),
-            undo: Vec::new(),
-            risk: String::new(),
-            verify: Vec::new(),
-            fix: Vec::new(),
-        },
-        sources: cause.sources.clone(),
+        ..cause.finding(Level::Suspicion, confidence)
     }
 }
 
@@ -339,16 +314,9 @@ fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
     };
     // Those who wait were told one by one: that there are fewer than in a crowd refuses nothing.
     let is_told = is_about(Seen::Locks);
-    let is_same_layer = |sign: &Sign| is_told || seen_in(&sign.test).is_some_and(&is_about);
+    let names = |sign: &Sign| sign.call().and_then(|call| call.kind.names);
+    let is_same_layer = |sign: &Sign| is_told || names(sign).is_some_and(&is_about);
     judge::is_open(cause, evidence, is_same_layer)
-}
-
-/// Where the names stand that a test looks for.
-fn seen_in(test: &Test) -> Option<Seen> {
-    match test {
-        Test::Call(call) => call.kind.names,
-        Test::Signals(_) | Test::Fact(_) => None,
-    }
 }
 
 /// Whether a text has the parts of a pattern, one behind the other.
@@ -363,18 +331,18 @@ fn is_in(pattern: &str, text: &str) -> bool {
 
 /// A sign of the cause asks for this name.
 fn asks_for(cause: &Cause, named: &Named) -> bool {
-    let signs = cause.witnesses.iter().filter(|sign| sign.counts);
-    let mut calls = signs.filter_map(Sign::call);
+    let mut calls = cause.counting().filter_map(Sign::call);
     calls.any(|call| call.function.asks_for(named.kind, &named.name))
 }
 
 /// Signs that hold and point at this cause: what rises with any trouble does not.
 fn speaking<'c>(cause: &'c Cause, evidence: &Evidence) -> Vec<(&'c Sign, Witness)> {
-    let signs = cause.witnesses.iter().filter(|sign| sign.counts);
-    let held = signs.filter_map(|sign| match sign::test(sign, evidence) {
-        Outcome::Holds(witness) => Some((sign, witness)),
-        Outcome::Not(_) | Outcome::Unknown(_) => None,
-    });
+    let held = cause
+        .counting()
+        .filter_map(|sign| match sign::test(sign, evidence) {
+            Outcome::Holds(witness) => Some((sign, witness)),
+            Outcome::Not(_) | Outcome::Unknown(_) => None,
+        });
     held.filter(|(_, witness)| !judge::is_general(&witness.source))
         .collect()
 }
@@ -405,11 +373,7 @@ fn witness(seen: Seen, name: &str, says: String) -> Witness {
         id: format!("{}-{name}", seen.source()),
         source: seen.source().to_owned(),
         says,
-        value: None,
-        baseline: None,
-        limit: None,
-        signals: Vec::new(),
-        conclusive: false,
+        ..Witness::default()
     }
 }
 
@@ -435,11 +399,7 @@ fn of_likeness(like: &likeness::Likeness) -> Witness {
         id: "likeness".to_owned(),
         source: "words".to_owned(),
         says: format!("its words are like those of such stalls, most of all: {words}"),
-        value: None,
-        baseline: None,
-        limit: None,
-        signals: Vec::new(),
-        conclusive: false,
+        ..Witness::default()
     }
 }
 

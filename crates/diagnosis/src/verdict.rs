@@ -33,7 +33,7 @@ impl Level {
 }
 
 /// A sign of a cause that was found in the evidence, or that speaks against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Witness {
     /// Id, unique within its cause.
     pub id: String,
@@ -63,7 +63,7 @@ pub struct Relation {
 }
 
 /// What to do about a cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remedy {
     /// Steps that end the stall now.
     pub now: Vec<String>,

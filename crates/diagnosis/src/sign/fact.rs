@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Outcome;
-use crate::evidence::{Capture, Evidence};
+use crate::evidence::Evidence;
 use crate::human::{self, Show};
 use crate::measure::{FactTest, Sign, Wanted};
 use crate::template::Filling;
@@ -11,10 +11,9 @@ use crate::verdict::Witness;
 
 pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
     let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
-        return if is_no_variable_there(&test.name, evidence) {
-            Outcome::Not(format!("the server has no {}", test.name))
-        } else {
-            Outcome::Unknown(BTreeSet::from([test.name.clone()]))
+        return match evidence.lacks(&test.name) {
+            true => Outcome::Not(format!("the server has no {}", test.name)),
+            false => Outcome::Unknown(BTreeSet::from([test.name.clone()])),
         };
     };
     let number = value.parse::<f64>().ok();
@@ -43,22 +42,8 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
         source: sign.source(),
         says: sign.says.render(&filling, test.show.unwrap_or(Show::Count)),
         value: number,
-        baseline: None,
         limit,
-        signals: Vec::new(),
         conclusive: sign.conclusive,
+        ..Witness::default()
     })
-}
-
-/// All variables of a server are read together: one that is missing while others are there is not
-/// absent evidence, this server does not have it.
-fn is_no_variable_there(name: &str, evidence: &Evidence) -> bool {
-    let is_variable = |name: &str| name.starts_with("variables.");
-    is_variable(name)
-        && !evidence.is_part(Capture::Variables)
-        && evidence
-            .incident
-            .facts
-            .iter()
-            .any(|timed| is_variable(&timed.fact.name))
 }
