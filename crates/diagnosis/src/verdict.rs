@@ -64,6 +64,7 @@ pub struct Relation {
 
 /// What to do about a cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Remedy {
     /// Steps that end the stall now.
     pub now: Vec<String>,
@@ -77,7 +78,7 @@ pub struct Remedy {
     pub verify: Vec<String>,
     /// The commands of ours that show and make these changes for the very incident; whoever knows its
     /// file adds them, where the cause has changes that can be made.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<String>,
 }
 

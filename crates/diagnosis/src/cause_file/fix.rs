@@ -13,6 +13,24 @@ const FIXES_MAX: usize = 16;
 /// The longest value, bytes.
 const VALUE_BYTES_MAX: usize = 500;
 
+/// The actions with their own keys, of which `value` stands for all that give a number, and when one counts without `for`.
+/// Only one that counts at once and later may be asked for either alone.
+const ACTIONS: [(&str, &str, FixWhen); 9] = [
+    ("thp-never", "", FixWhen::Both),
+    ("sysctl", "key value from", FixWhen::Both),
+    ("set-global", "variable value from", FixWhen::Both),
+    ("option-file", "variable value from", FixWhen::Durable),
+    ("preload-allocator", "", FixWhen::Durable),
+    (
+        "server-environment",
+        "variable value from",
+        FixWhen::Durable,
+    ),
+    ("open-files-limit", "value", FixWhen::Durable),
+    ("tasks-limit", "value", FixWhen::Durable),
+    ("end-session", "who", FixWhen::Now),
+];
+
 impl Reader<'_> {
     pub(super) fn fixes(&self, list: &[Spanned<RawFix>]) -> Vec<Fix> {
         if let Some(over) = list.get(FIXES_MAX) {
@@ -26,18 +44,14 @@ impl Reader<'_> {
     fn fix(&self, spanned: &Spanned<RawFix>) -> Read<Fix> {
         let raw = spanned.get_ref();
         let action = self.action(spanned)?;
-        self.nothing_else(spanned, &action)?;
+        let name = action.name();
+        let mut actions = ACTIONS.into_iter();
+        let known = actions.find(|(known, ..)| *known == name);
+        let (_, keys, usual) = known.unwrap_or((name, "", FixWhen::Durable));
+        self.nothing_else(spanned, name, keys)?;
         let when = match raw.when.as_ref() {
-            None if matches!(
-                action,
-                FixAction::ThpNever | FixAction::Sysctl { .. } | FixAction::SetGlobal { .. }
-            ) =>
-            {
-                FixWhen::Both
-            }
-            None if matches!(action, FixAction::EndSession { .. }) => FixWhen::Now,
-            None => FixWhen::Durable,
-            Some(when) => self.when(when, &action)?,
+            None => usual,
+            Some(when) => self.when(when, name, usual)?,
         };
         Ok(Fix {
             action,
@@ -108,67 +122,41 @@ impl Reader<'_> {
     }
 
     /// A key that the action does not know would be overlooked in silence.
-    fn nothing_else(&self, spanned: &Spanned<RawFix>, action: &FixAction) -> Read<()> {
+    fn nothing_else(&self, spanned: &Spanned<RawFix>, action: &str, keys: &str) -> Read<()> {
         let raw = spanned.get_ref();
-        let has_key = matches!(action, FixAction::Sysctl { .. });
-        let has_variable = matches!(
-            action,
-            FixAction::SetGlobal { .. }
-                | FixAction::OptionFile { .. }
-                | FixAction::ServerEnvironment { .. }
-        );
-        let is_limit = matches!(
-            action,
-            FixAction::OpenFilesLimit { .. } | FixAction::TasksLimit { .. }
-        );
-        let has_value = has_key || has_variable || is_limit;
         let given = [
-            (
-                "who",
-                raw.who.is_some(),
-                matches!(action, FixAction::EndSession { .. }),
-            ),
-            ("key", raw.key.is_some(), has_key),
-            ("variable", raw.variable.is_some(), has_variable),
-            ("value", raw.value.is_some(), has_value),
-            ("at_least", raw.at_least.is_some(), has_value),
-            ("at_most", raw.at_most.is_some(), has_value),
-            ("times", raw.times.is_some(), has_value),
-            ("per_cpu", raw.per_cpu.is_some(), has_value),
-            ("from", raw.from.is_some(), has_key || has_variable),
+            ("who", "who", raw.who.is_some()),
+            ("key", "key", raw.key.is_some()),
+            ("variable", "variable", raw.variable.is_some()),
+            ("value", "value", raw.value.is_some()),
+            ("at_least", "value", raw.at_least.is_some()),
+            ("at_most", "value", raw.at_most.is_some()),
+            ("times", "value", raw.times.is_some()),
+            ("per_cpu", "value", raw.per_cpu.is_some()),
+            ("from", "from", raw.from.is_some()),
         ];
-        match given.iter().find(|(_, given, known)| *given && !*known) {
-            Some((key, ..)) => {
-                let problem = format!("not a key of {}", action.name());
-                Err(self.at(spanned, key, problem))
-            }
+        let is_known = |wanted: &str| keys.split(' ').any(|key| key == wanted);
+        let mut given = given.iter().filter(|(.., given)| *given);
+        match given.find(|(_, of, _)| !is_known(of)) {
+            Some((key, ..)) => Err(self.at(spanned, key, format!("not a key of {action}"))),
             None => Ok(()),
         }
     }
 
-    fn when(&self, when: &Spanned<String>, action: &FixAction) -> Read<FixWhen> {
+    fn when(&self, when: &Spanned<String>, action: &str, usual: FixWhen) -> Read<FixWhen> {
         let word = match when.get_ref().as_str() {
             "now" => FixWhen::Now,
             "durable" => FixWhen::Durable,
             "both" => FixWhen::Both,
             _ => return Err(self.at(when, "for", "must be now, durable or both")),
         };
-        if matches!(action, FixAction::EndSession { .. }) && word != FixWhen::Now {
-            return Err(self.at(when, "for", "end-session counts at once: now"));
-        }
-        let only_later = matches!(
-            action,
-            FixAction::OptionFile { .. }
-                | FixAction::PreloadAllocator
-                | FixAction::ServerEnvironment { .. }
-                | FixAction::OpenFilesLimit { .. }
-                | FixAction::TasksLimit { .. }
-        );
-        if only_later && word != FixWhen::Durable {
-            let problem = format!("{} counts from the next start on: durable", action.name());
-            return Err(self.at(when, "for", problem));
-        }
-        Ok(word)
+        let only = match usual {
+            FixWhen::Both => return Ok(word),
+            usual if usual == word => return Ok(word),
+            FixWhen::Now => "at once: now",
+            FixWhen::Durable => "from the next start on: durable",
+        };
+        Err(self.at(when, "for", format!("{action} counts {only}")))
     }
 
     fn variable(&self, spanned: &Spanned<RawFix>) -> Read<String> {

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use serde::Serialize;
 use toml::Spanned;
 
-use self::raw::{RawCause, RawRemedy};
+use self::raw::RawCause;
 use self::sign::Side;
 use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
 use crate::verdict::Remedy;
@@ -174,9 +174,18 @@ impl Reader<'_> {
             self.note(self.error(0, Some("witness"), "a cause needs a witness"));
         }
         let references = self.references(&raw);
-        self.layers(&raw.about);
-        self.told(&raw.told);
-        self.terms(&raw.terms);
+        let is_layer = |name: &str| lexicon::layer(name).is_some();
+        self.each(&raw.about, "about", "a layer of the lexicon", is_layer);
+        let is_lower = |text: &str| {
+            !text.trim_matches(['*', ' ']).is_empty() && !text.chars().any(char::is_uppercase)
+        };
+        self.each(&raw.told, "told", "words in lower case", is_lower);
+        self.each(
+            &raw.terms,
+            "terms",
+            "a term of the lexicon",
+            lexicon::is_term,
+        );
         let witnesses = self.signs(&raw.witness, Side::For);
         let against = self.signs(&raw.against, Side::Against);
         let ids = |list: Vec<Spanned<String>>| list.into_iter().map(Spanned::into_inner).collect();
@@ -213,28 +222,10 @@ impl Reader<'_> {
         })
     }
 
-    fn layers(&self, about: &[Spanned<String>]) {
-        for name in about {
-            if lexicon::layer(name.get_ref()).is_none() {
-                self.note(self.at(name, "about", "must be a layer of the lexicon"));
-            }
-        }
-    }
-
-    fn told(&self, told: &[Spanned<String>]) {
-        for word in told {
-            let text = word.get_ref();
-            if text.trim_matches(['*', ' ']).is_empty() || text.chars().any(char::is_uppercase) {
-                self.note(self.at(word, "told", "must be words in lower case"));
-            }
-        }
-    }
-
-    fn terms(&self, terms: &[Spanned<String>]) {
-        for name in terms {
-            if !lexicon::is_term(name.get_ref()) {
-                self.note(self.at(name, "terms", "must be a term of the lexicon"));
-            }
+    /// Notes those of a list that are not what they must be.
+    fn each(&self, list: &[Spanned<String>], key: &str, must: &str, is: impl Fn(&str) -> bool) {
+        for one in list.iter().filter(|one| !is(one.get_ref())) {
+            self.note(self.at(one, key, format!("must be {must}")));
         }
     }
 
@@ -271,7 +262,7 @@ impl Reader<'_> {
     }
 
     /// `advised`: steps about somebody, which are told beside these, may be all there are to do now.
-    fn remedy(&self, spanned: &Spanned<RawRemedy>, advised: bool) -> Remedy {
+    fn remedy(&self, spanned: &Spanned<Remedy>, advised: bool) -> Remedy {
         let raw = spanned.get_ref();
         for (key, list) in [
             ("now", &raw.now),
@@ -286,14 +277,7 @@ impl Reader<'_> {
         if raw.risk.trim().is_empty() {
             self.note(self.at(spanned, "risk", "must not be empty"));
         }
-        Remedy {
-            now: raw.now.clone(),
-            durable: raw.durable.clone(),
-            undo: raw.undo.clone(),
-            risk: raw.risk.clone(),
-            verify: raw.verify.clone(),
-            fix: Vec::new(),
-        }
+        raw.clone()
     }
 
     fn text(&self, text: &Spanned<String>, key: &str) {

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::human::Show;
+use crate::verdict::Remedy;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +28,7 @@ pub(super) struct RawCause {
     pub(super) told: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) terms: Vec<Spanned<String>>,
-    pub(super) remedy: Spanned<RawRemedy>,
+    pub(super) remedy: Spanned<Remedy>,
     #[serde(default)]
     pub(super) advice: Vec<Spanned<RawAdvice>>,
     #[serde(default)]
@@ -42,16 +43,6 @@ pub(super) struct RawLookAlike {
     pub(super) difference: String,
     #[serde(default)]
     pub(super) external: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawRemedy {
-    pub(super) now: Vec<String>,
-    pub(super) durable: Vec<String>,
-    pub(super) undo: Vec<String>,
-    pub(super) risk: String,
-    pub(super) verify: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -123,55 +123,44 @@ impl Reader<'_> {
             Test::Fact(_) => false,
         };
         let has_unit = !matches!(test, Test::Call(call) if call.unit.is_some());
-        let only = |belongs: bool, problem: &str, keys: &[(&str, Option<usize>)]| {
-            let there = keys.iter().filter_map(|(key, at)| Some((*key, (*at)?)));
-            for (key, at) in there.filter(|_| !belongs) {
+        let for_it = (side == Side::For, "belongs to [[witness]] only");
+        let against_it = (side == Side::Against, "belongs to [[against]] only");
+        let signals = (is_signals, "belongs to a measure of signals");
+        let slices = (
+            has_window,
+            "belongs to signals, sessions and threads: this is one number over the stall",
+        );
+        let unit = (has_unit, "is that of the function: it must not stand here");
+        let measure = (!is_fact, "belongs to a measure, which a fact is not");
+        let fact = (is_fact, "belongs to a fact");
+        let keys = [
+            ("necessary", begin(&raw.necessary), for_it),
+            ("one_of", begin(&raw.one_of), for_it),
+            ("instead_of", begin(&raw.instead_of), for_it),
+            ("conclusive", begin(&raw.conclusive), for_it),
+            ("counts", begin(&raw.counts), for_it),
+            ("refutes", begin(&raw.refutes), against_it),
+            ("each", begin(&raw.each), signals),
+            ("left_out_if", begin(&raw.left_out_if), signals),
+            ("window", begin(&raw.window), slices),
+            ("unit", begin(&raw.unit), unit),
+            ("only_if", begin(&raw.only_if), measure),
+            ("times_baseline", begin(&raw.times_baseline), measure),
+            (
+                "at_most_times_baseline",
+                begin(&raw.at_most_times_baseline),
+                measure,
+            ),
+            ("baseline_optional", begin(&raw.baseline_optional), measure),
+            ("equals", begin(&raw.equals), fact),
+            ("not", begin(&raw.not), fact),
+            ("matches", begin(&raw.matches), fact),
+        ];
+        for (key, at, (belongs, problem)) in keys {
+            if let (Some(at), false) = (at, belongs) {
                 self.note(self.error(at, Some(key), problem));
             }
-        };
-        let of_witness = [
-            ("necessary", begin(&raw.necessary)),
-            ("one_of", begin(&raw.one_of)),
-            ("instead_of", begin(&raw.instead_of)),
-            ("conclusive", begin(&raw.conclusive)),
-            ("counts", begin(&raw.counts)),
-        ];
-        let of_against = [("refutes", begin(&raw.refutes))];
-        let of_signals = [
-            ("each", begin(&raw.each)),
-            ("left_out_if", begin(&raw.left_out_if)),
-        ];
-        let of_slices = [("window", begin(&raw.window))];
-        let of_unit = [("unit", begin(&raw.unit))];
-        let of_measure = [
-            ("only_if", begin(&raw.only_if)),
-            ("times_baseline", begin(&raw.times_baseline)),
-            ("at_most_times_baseline", begin(&raw.at_most_times_baseline)),
-            ("baseline_optional", begin(&raw.baseline_optional)),
-        ];
-        let of_fact = [
-            ("equals", begin(&raw.equals)),
-            ("not", begin(&raw.not)),
-            ("matches", begin(&raw.matches)),
-        ];
-        only(
-            side == Side::For,
-            "belongs to [[witness]] only",
-            &of_witness,
-        );
-        only(
-            side == Side::Against,
-            "belongs to [[against]] only",
-            &of_against,
-        );
-        only(is_signals, "belongs to a measure of signals", &of_signals);
-        let problem = "belongs to signals, sessions and threads: this is one number over the stall";
-        only(has_window, problem, &of_slices);
-        let problem = "is that of the function: it must not stand here";
-        only(has_unit, problem, &of_unit);
-        let problem = "belongs to a measure, which a fact is not";
-        only(!is_fact, problem, &of_measure);
-        only(is_fact, "belongs to a fact", &of_fact);
+        }
     }
 
     fn measure(&self, raw: &RawSign, text: &Spanned<String>) -> Read<Test> {
@@ -208,22 +197,15 @@ impl Reader<'_> {
     }
 
     fn fact(&self, raw: &RawSign, name: &Spanned<String>) -> Read<FactTest> {
+        let text = |key: &Option<Spanned<String>>| Some(key.as_ref()?.get_ref().clone());
+        let limit = |key: &Option<Spanned<f64>>| Some(*key.as_ref()?.get_ref());
+        let regex = raw.matches.as_ref().map(|text| self.regex(text, "matches"));
         let wanted = [
-            raw.equals
-                .as_ref()
-                .map(|text| Ok(Wanted::Equals(text.get_ref().clone()))),
-            raw.not
-                .as_ref()
-                .map(|text| Ok(Wanted::Not(text.get_ref().clone()))),
-            raw.matches
-                .as_ref()
-                .map(|text| self.regex(text, "matches").map(Wanted::Matches)),
-            raw.above
-                .as_ref()
-                .map(|limit| Ok(Wanted::Above(*limit.get_ref()))),
-            raw.below
-                .as_ref()
-                .map(|limit| Ok(Wanted::Below(*limit.get_ref()))),
+            text(&raw.equals).map(|text| Ok(Wanted::Equals(text))),
+            text(&raw.not).map(|text| Ok(Wanted::Not(text))),
+            regex.map(|regex| regex.map(Wanted::Matches)),
+            limit(&raw.above).map(|limit| Ok(Wanted::Above(limit))),
+            limit(&raw.below).map(|limit| Ok(Wanted::Below(limit))),
         ];
         let mut wanted: Vec<Read<Wanted>> = wanted.into_iter().flatten().collect();
         let (Some(wanted), true) = (wanted.pop(), wanted.is_empty()) else {
