@@ -29,22 +29,22 @@ pub struct Extended {
     pub problems: Vec<CatalogueError>,
 }
 
-/// Reads files that must make a whole by themselves.
+/// The causes of files, by id.
 fn read_all<N: AsRef<str>, T: AsRef<str>>(
     files: &[(N, T)],
-) -> (Vec<CauseFile>, Vec<CatalogueError>) {
-    let mut ids = BTreeSet::new();
-    let mut read = Vec::new();
+) -> (BTreeMap<String, CauseFile>, Vec<CatalogueError>) {
+    let mut read = BTreeMap::new();
     let mut problems = Vec::new();
     for (name, text) in files {
         match cause_file::read(name.as_ref(), text.as_ref()) {
             Err(found) => problems.extend(found),
-            Ok(file) if !ids.insert(file.cause.id.clone()) => problems.push(twice(&file)),
-            Ok(file) => read.push(file),
+            Ok(file) => match read.entry(file.cause.id.clone()) {
+                Entry::Occupied(_) => problems.push(twice(&file)),
+                Entry::Vacant(free) => {
+                    free.insert(file);
+                }
+            },
         }
-    }
-    for file in &read {
-        problems.extend(dangling(file, |id| ids.contains(id)));
     }
     (read, problems)
 }
@@ -101,11 +101,14 @@ impl Catalogue {
     pub fn from_files<N: AsRef<str>, T: AsRef<str>>(
         files: &[(N, T)],
     ) -> Result<Self, CatalogueError> {
-        let (files, problems) = read_all(files);
+        let (files, mut problems) = read_all(files);
+        for file in files.values() {
+            problems.extend(dangling(file, |id| files.contains_key(id)));
+        }
         match problems.into_iter().next() {
             Some(problem) => Err(problem),
             None => Ok(Self {
-                causes: files.into_iter().map(|file| file.cause).collect(),
+                causes: files.into_values().map(|file| file.cause).collect(),
             }),
         }
     }
@@ -113,19 +116,7 @@ impl Catalogue {
     /// The built-in causes with those of a user. One that has the id of a built-in cause takes its
     /// place. A file with a mistake is left out; everything that is wrong is told.
     pub fn extended<N: AsRef<str>, T: AsRef<str>>(files: &[(N, T)]) -> Extended {
-        let mut problems = Vec::new();
-        let mut own: BTreeMap<String, CauseFile> = BTreeMap::new();
-        for (name, text) in files {
-            match cause_file::read(name.as_ref(), text.as_ref()) {
-                Err(found) => problems.extend(found),
-                Ok(file) => match own.entry(file.cause.id.clone()) {
-                    Entry::Occupied(_) => problems.push(twice(&file)),
-                    Entry::Vacant(free) => {
-                        free.insert(file);
-                    }
-                },
-            }
-        }
+        let (mut own, mut problems) = read_all(files);
         // Who names a cause that is left out is left out with it.
         let builtin = Self::builtin();
         loop {
@@ -164,7 +155,7 @@ impl Catalogue {
         }
     }
 
-    /// The causes, in the order of their files.
+    /// The causes, by id.
     pub fn causes(&self) -> &[Cause] {
         &self.causes
     }
