@@ -2,10 +2,9 @@
 //! hundreds of them, and to copy their texts takes as long as much of the rest of a verdict.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 
 /// A [`model::ProcessList`].
 #[derive(Deserialize)]
@@ -61,8 +60,8 @@ struct Longest<'a> {
 }
 
 /// Texts with their numbers.
-#[derive(Default)]
-pub(crate) struct Counts<'a>(Vec<(Text<'a>, u64)>);
+#[derive(Default, Deserialize)]
+pub(crate) struct Counts<'a>(#[serde(borrow)] BTreeMap<Text<'a>, u64>);
 
 impl Counts<'_> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
@@ -77,32 +76,8 @@ impl Counts<'_> {
 }
 
 /// serde borrows a text from its source where it stands in a field, not where it is a key.
-#[derive(Deserialize)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Counts<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("texts with their numbers")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                }
-                Ok(Counts(pairs))
-            }
-        }
-
-        deserializer.deserialize_map(Pairs)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -150,6 +125,9 @@ mod tests {
         let longest = read.longest_states().next();
         assert_eq!(longest, Some(("Sending data", 1.5)));
         // What was not escaped is not copied.
-        assert!(matches!(read.by_user.0[0].0.0, Cow::Borrowed("app")));
+        assert!(matches!(
+            read.by_user.0.keys().next(),
+            Some(Text(Cow::Borrowed("app")))
+        ));
     }
 }
