@@ -28,12 +28,7 @@ pub(crate) fn mechanisms(all: &AllNamed) -> Vec<Mechanism> {
 
 /// `is_apart`: the server's samples are told from those of others.
 fn mechanism(layer: &InLayer, is_apart: bool) -> Mechanism {
-    let names: Vec<String> = layer
-        .names
-        .iter()
-        .take(NAMES_MAX)
-        .map(|(name, _)| name.clone())
-        .collect();
+    let names: Vec<String> = layer.names.iter().take(NAMES_MAX).cloned().collect();
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
     let share = match layer.seen {
         Seen::Sentences => "Sentences tell of".to_owned(),

@@ -116,7 +116,7 @@ pub(crate) struct InLayer {
     pub(crate) layer: &'static str,
     pub(crate) share: f64,
     /// The names that say so, those with the largest share first.
-    pub(crate) names: Vec<(String, f64)>,
+    pub(crate) names: Vec<String>,
     /// What the first of them means.
     pub(crate) entry: &'static Entry,
 }
@@ -143,7 +143,7 @@ struct Counted {
     /// By name.
     names: BTreeMap<(Kind, String), u64>,
     /// By layer, and in it by the name that tells it.
-    layers: BTreeMap<&'static str, BTreeMap<String, (u64, Option<&'static Entry>)>>,
+    layers: BTreeMap<&'static str, BTreeMap<String, (u64, &'static Entry)>>,
 }
 
 impl Counted {
@@ -153,7 +153,7 @@ impl Counted {
 
     fn meaning(&mut self, entry: &'static Entry, name: &str, count: u64) {
         let layer = self.layers.entry(entry.layer).or_default();
-        let told = layer.entry(name.to_owned()).or_insert((0, Some(entry)));
+        let told = layer.entry(name.to_owned()).or_insert((0, entry));
         told.0 += count;
     }
 }
@@ -195,18 +195,15 @@ impl AllNamed {
             let mut names: Vec<_> = names.into_iter().collect();
             names.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
             let count: u64 = names.iter().map(|(_, (count, _))| *count).sum();
-            let Some(entry) = names.first().and_then(|(_, (_, entry))| *entry) else {
+            let Some((_, (_, entry))) = names.first() else {
                 continue;
             };
             layers.push(InLayer {
                 seen,
                 layer,
                 share: count as f64 / whole,
-                names: names
-                    .into_iter()
-                    .map(|(name, (count, _))| (name, count as f64 / whole))
-                    .collect(),
                 entry,
+                names: names.into_iter().map(|(name, _)| name).collect(),
             });
         }
         layers.sort_by(|left, right| right.share.total_cmp(&left.share));
@@ -219,9 +216,7 @@ impl AllNamed {
         let of = layers.filter(|one| about.iter().any(|layer| layer == one.layer));
         of.map(|one| one.share).sum()
     }
-}
 
-impl AllNamed {
     /// How much of the stacks is in these layers. What sessions and lists of waits say is of those that wait: it tells
     /// who suffers.
     pub(crate) fn share_of_stacks(&self, about: &[String]) -> f64 {
@@ -231,32 +226,15 @@ impl AllNamed {
     }
 }
 
-/// Tells of a record's stacks whether a thread idles in one, and what functions it has.
-pub(crate) struct ActiveStacks<'b>(Meanings<'b>);
-
-impl<'b> ActiveStacks<'b> {
-    pub(crate) fn new(book: &'b StackTable) -> Self {
-        Self(Meanings::new(book))
-    }
-
-    pub(crate) fn is_idle(&self, stack: StackId) -> bool {
-        self.0.is_idle(stack)
-    }
-
-    pub(crate) fn has(&self, stack: StackId, is: impl Fn(&str) -> bool) -> bool {
-        self.0.frames(stack).any(|(name, _)| is(name))
-    }
-}
-
 /// What the functions of a record mean, each looked up once.
-struct Meanings<'b> {
+pub(crate) struct Meanings<'b> {
     book: &'b StackTable,
     /// By number of the frame.
     of: Vec<Option<&'static Entry>>,
 }
 
 impl<'b> Meanings<'b> {
-    fn new(book: &'b StackTable) -> Self {
+    pub(crate) fn new(book: &'b StackTable) -> Self {
         let lexicon = Lexicon::get();
         let frames = book.frames().iter();
         let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
@@ -267,7 +245,10 @@ impl<'b> Meanings<'b> {
     }
 
     /// The frames of a stack, innermost first.
-    fn frames(&self, stack: StackId) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
+    pub(crate) fn frames(
+        &self,
+        stack: StackId,
+    ) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
         let frames = self.book.stack(stack).frames.iter();
         frames.filter_map(|id| {
             let entry = self.of.get(id.0 as usize).copied().flatten();
@@ -277,7 +258,7 @@ impl<'b> Meanings<'b> {
 
     /// Whether a thread idles. The function in which a client's thread begins is where it is parked without a client,
     /// too: what it called tells whether it is.
-    fn is_idle(&self, stack: StackId) -> bool {
+    pub(crate) fn is_idle(&self, stack: StackId) -> bool {
         let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
         let tells = |entry: &&Entry| entry.role == Role::Idle || !GENERAL.contains(&entry.layer);
         known

@@ -404,7 +404,7 @@ fn of_likeness(like: &likeness::Likeness) -> Witness {
 }
 
 fn of_layer(layer: &InLayer) -> Witness {
-    let (name, _) = layer.names.first().cloned().unwrap_or_default();
+    let name = layer.names.first().cloned().unwrap_or_default();
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
     let says = match layer.seen {
         Seen::Logs => format!("the logs tell of {words} ({name})"),

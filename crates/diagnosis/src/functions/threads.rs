@@ -9,7 +9,7 @@ use super::{Arguments, Read};
 use crate::evidence::{Capture, Evidence};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
-use crate::named::{ActiveStacks, Seen};
+use crate::named::{Meanings, Seen};
 use crate::names::NamePattern;
 use crate::provenance::STACKS;
 use crate::thread_runs::RunSeen;
@@ -135,15 +135,16 @@ impl Threads {
 /// thread that each server has only a part was shown: others may have been at work.
 fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
     let runs = evidence.runs();
-    let stacks = ActiveStacks::new(&evidence.incident.stacks.book);
+    let meanings = Meanings::new(&evidence.incident.stacks.book);
     let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
     for seen in runs.all() {
         let Some(run) = runs.run(seen) else { continue };
-        if stacks.has(run.stack, |name| ALWAYS_THERE.contains(&name)) {
+        let mut frames = meanings.frames(run.stack);
+        if frames.any(|(name, _)| ALWAYS_THERE.contains(&name)) {
             first.add(seen);
         }
         // At the start the first thread itself is at work.
-        if others.get(runs.place(seen)) == Some(&true) && !stacks.is_idle(run.stack) {
+        if others.get(runs.place(seen)) == Some(&true) && !meanings.is_idle(run.stack) {
             at_work.add(seen);
         }
     }
