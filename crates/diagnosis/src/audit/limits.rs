@@ -38,10 +38,7 @@ pub(super) fn connections(look: &Look) -> Judged {
 /// Threads that the limit of tasks leaves to connections.
 pub(super) fn threads(look: &Look) -> Judged {
     let tasks = look.last("cgroup.pids.current")?;
-    let limit = look
-        .maybe("cgroup.pids_max")
-        .and_then(|limit| limit.parse::<f64>().ok());
-    let limit = limit.ok_or(Fine)?;
+    let limit = look.maybe_number("cgroup.pids_max").ok_or(Fine)?;
     let max = look.variable_number("max_connections")?;
     // A pool needs few threads for many connections.
     fine_if(or(look.variable("thread_handling"), "")? == "pool-of-threads")?;

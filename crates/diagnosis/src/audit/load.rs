@@ -1,5 +1,7 @@
 //! Rules about what the server is asked now.
 
+use model::ProcessList;
+
 use super::{Judged, Look, fine_if, graded, note, or, serious};
 use crate::human::{Show, show};
 
@@ -57,13 +59,16 @@ pub(super) fn temporary_tables(look: &Look) -> Judged {
 /// The states of sessions that wait for a lock on metadata.
 const METADATA: &str = "metadata lock";
 
+/// Sessions in states with one of these words.
+fn in_state(list: &ProcessList, words: &[&str]) -> u64 {
+    let is_it = |state: &str| words.iter().any(|word| state.contains(word));
+    let states = list.by_state.iter().filter(|(state, _)| is_it(state));
+    states.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+}
+
 pub(super) fn metadata_locks(look: &Look) -> Judged {
     let list = look.processlist()?;
-    let waiting = list
-        .by_state
-        .iter()
-        .filter(|(state, _)| state.contains(METADATA))
-        .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let waiting = in_state(list, &[METADATA]);
     let longest = list
         .longest
         .iter()
@@ -79,21 +84,13 @@ pub(super) fn metadata_locks(look: &Look) -> Judged {
 }
 
 pub(super) fn global_read_lock(look: &Look) -> Judged {
-    let list = look.processlist()?;
-    let waiting = list
-        .by_state
-        .iter()
-        .filter(|(state, _)| {
-            [
-                "global read lock",
-                "commit lock",
-                "backup lock",
-                "table flush",
-            ]
-            .iter()
-            .any(|wanted| state.contains(wanted))
-        })
-        .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    let states = [
+        "global read lock",
+        "commit lock",
+        "backup lock",
+        "table flush",
+    ];
+    let waiting = in_state(look.processlist()?, &states);
     fine_if(waiting == 0)?;
     serious(format!(
         "{waiting} sessions wait behind FLUSH TABLES or a backup's lock"

@@ -136,10 +136,7 @@ pub(super) fn direct_reclaim(look: &Look) -> Judged {
 /// The memory that the server may have: the host's, or its cgroup's limit.
 fn memory_limit(look: &Look) -> Result<(f64, &'static str), Untold> {
     let host = look.number("host.memory_bytes")?;
-    let limit = look
-        .maybe("cgroup.memory_max")
-        .and_then(|limit| limit.parse::<f64>().ok());
-    Ok(match limit {
+    Ok(match look.maybe_number("cgroup.memory_max") {
         Some(limit) if limit < host => (limit, "the limit of the server's cgroup (memory.max)"),
         _ => (host, "the memory of the host"),
     })
@@ -179,10 +176,7 @@ pub(super) fn cgroup_memory(look: &Look) -> Judged {
             show(pushed, Show::PerSecond)
         ));
     }
-    let limit = look
-        .maybe("cgroup.memory_max")
-        .and_then(|limit| limit.parse::<f64>().ok());
-    let limit = limit.ok_or(Fine)?;
+    let limit = look.maybe_number("cgroup.memory_max").ok_or(Fine)?;
     // memory.current counts the page cache too, which the kernel takes back; the process does not
     // give its own memory.
     let resident = look.last("process.resident_bytes")?;

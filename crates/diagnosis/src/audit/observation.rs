@@ -49,6 +49,11 @@ impl Look {
         self.facts.get(name).map(String::as_str)
     }
 
+    /// A limit of the control group that need not be there; nothing where it is `max`.
+    pub(super) fn maybe_number(&self, name: &str) -> Option<f64> {
+        self.maybe(name)?.parse().ok()
+    }
+
     /// A fact that is a number.
     pub(super) fn number(&self, name: &str) -> Result<f64, Untold> {
         self.fact(name)?
