@@ -21,6 +21,15 @@ pub(crate) struct Effect {
     pub(crate) root: String,
 }
 
+impl Effect {
+    fn new(effect: &str, root: &str) -> Self {
+        Self {
+            effect: effect.to_owned(),
+            root: root.to_owned(),
+        }
+    }
+}
+
 /// The consequences that the chains of the stall show among the findings.
 ///
 /// Where two chains contradict each other, nothing is said.
@@ -30,10 +39,9 @@ pub(crate) fn effects<'s, 'i: 's>(
     evidence: &Evidence,
     scene: impl Fn() -> &'s Scene<'i>,
 ) -> BTreeSet<Effect> {
-    let causes: Vec<&Cause> = findings
-        .iter()
-        .filter_map(|finding| catalogue.get(&finding.cause))
-        .collect();
+    let causes = findings.iter();
+    let causes = causes.filter_map(|finding| catalogue.get(&finding.cause));
+    let causes: Vec<&Cause> = causes.collect();
     let mut seen = BTreeSet::new();
     let tables = evidence.incident.stacks.locks.iter();
     for table in tables.filter(|table| evidence.tells_of_stall(table.from, table.to)) {
@@ -42,24 +50,16 @@ pub(crate) fn effects<'s, 'i: 's>(
             for effect in &causes {
                 for root in causes.iter().filter(|root| root.id != effect.id) {
                     if leads(chain, effect, root, evidence) {
-                        seen.insert(Effect {
-                            effect: effect.id.clone(),
-                            root: root.id.clone(),
-                        });
+                        seen.insert(Effect::new(&effect.id, &root.id));
                     }
                 }
             }
         }
     }
     seen.extend(behind_commits(&causes, scene));
-    let turned = |one: &Effect| Effect {
-        effect: one.root.clone(),
-        root: one.effect.clone(),
-    };
-    let (seen, all) = (seen.clone(), seen);
-    seen.into_iter()
-        .filter(|one| !all.contains(&turned(one)))
-        .collect()
+    let all = seen.clone();
+    seen.retain(|one| !all.contains(&Effect::new(&one.root, &one.effect)));
+    seen
 }
 
 /// The state of a session in its commit, and what waits for rows is about, in the lexicon.
@@ -83,31 +83,23 @@ fn behind_commits<'s, 'i: 's>(causes: &[&Cause], scene: impl Fn() -> &'s Scene<'
     }
     let roots = roots.into_iter().filter(|root| root.id != effect.id);
     roots
-        .map(|root| Effect {
-            effect: effect.id.clone(),
-            root: root.id.clone(),
-        })
+        .map(|root| Effect::new(&effect.id, &root.id))
         .collect()
 }
 
 /// Whether the chain goes through a lock that names `effect` and from there on to a lock, or to a
 /// holder at work, that names `root` and not `effect`.
 fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -> bool {
-    let Some(at) = chain
-        .links
-        .iter()
-        .position(|link| names_lock(effect, &link.lock))
-    else {
+    let mut links = chain.links.iter();
+    let Some(at) = links.position(|link| names_lock(effect, &link.lock)) else {
         return false;
     };
-    let crowd_is_roots = chain
-        .links
-        .get(at)
-        .is_some_and(|link| names_lock(root, &link.lock));
-    if crowd_is_roots {
+    let [crowd, further @ ..] = chain.links.get(at..).unwrap_or_default() else {
+        return false;
+    };
+    if names_lock(root, &crowd.lock) {
         return false;
     }
-    let further = chain.links.get(at + 1..).unwrap_or_default();
     let by_lock = further.iter().any(|link| names_lock(root, &link.lock));
     let holder = chain.links.last().and_then(|link| link.holder.as_ref());
     // A holder at what the effect itself looks for in a holder, such as the leader of a group commit in

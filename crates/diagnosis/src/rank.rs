@@ -20,18 +20,17 @@ pub(crate) fn rank(
     let mut rest = findings;
     let links = links(&rest, catalogue, seen);
     for link in &links {
-        for finding in &mut rest {
-            let relation = if finding.cause == link.from {
-                (link.kind.forward(), &link.to)
-            } else if finding.cause == link.to {
-                (link.kind.backward(), &link.from)
-            } else {
-                continue;
-            };
-            finding.relations.push(Relation {
-                kind: relation.0.to_owned(),
-                cause: relation.1.clone(),
-            });
+        let [forward, backward] = link.kind.words();
+        for (of, kind, other) in [
+            (&link.from, forward, &link.to),
+            (&link.to, backward, &link.from),
+        ] {
+            for finding in rest.iter_mut().filter(|one| one.cause == *of) {
+                finding.relations.push(Relation {
+                    kind: kind.to_owned(),
+                    cause: other.clone(),
+                });
+            }
         }
     }
     in_order(rest, &links)
@@ -127,17 +126,11 @@ enum Kind {
 }
 
 impl Kind {
-    fn forward(self) -> &'static str {
+    /// What each of the two is to the other.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::Aggravates => "aggravates",
-            Self::EffectOf | Self::SeenEffectOf => "effect-of",
-        }
-    }
-
-    fn backward(self) -> &'static str {
-        match self {
-            Self::Aggravates => "aggravated-by",
-            Self::EffectOf | Self::SeenEffectOf => "root-of",
+            Self::Aggravates => ["aggravates", "aggravated-by"],
+            Self::EffectOf | Self::SeenEffectOf => ["effect-of", "root-of"],
         }
     }
 }
