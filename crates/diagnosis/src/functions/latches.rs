@@ -148,13 +148,10 @@ impl Function for Latches {
         let before = worst(self, lists, |at| evidence.tells_of_before(at, at));
         let (seen, each) = match stall {
             None => (absent(SEMAPHORES), None),
-            Some(Worst { number: None, .. }) => (Seen::Nothing, None),
-            Some(Worst {
-                number: Some(number),
-                most,
-            }) => (Seen::Number(number), most),
+            Some((None, _)) => (Seen::Nothing, None),
+            Some((Some(number), list)) => (Seen::Number(number), most(self, list)),
         };
-        let baseline = before.and_then(|one| one.number);
+        let baseline = before.and_then(|(number, _)| number);
         let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
         measured.each = Some(each.unwrap_or_else(|| "no latch".to_owned()));
         // An error log that tells of waits is one source with its other lines.
@@ -179,32 +176,17 @@ impl Function for Latches {
     }
 }
 
-/// The list with the largest number.
-struct Worst {
-    /// Nothing when every list has too few waits to have a share.
-    number: Option<f64>,
-    /// The latch that most of the waits are for.
-    most: Option<String>,
-}
-
-/// Nothing when no list is of that time.
-fn worst(
+/// The list with the largest number; that is nothing when every list has too few waits to have a share. Nothing when no
+/// list is of that time.
+fn worst<'l>(
     test: &Latches,
-    lists: &[(Millis, Vec<PlacedWait>)],
+    lists: &'l [(Millis, Vec<PlacedWait>)],
     tells: impl Fn(Millis) -> bool,
-) -> Option<Worst> {
-    let mut worst: Option<Worst> = None;
-    for (_, list) in lists.iter().filter(|(at, _)| tells(*at)) {
-        let number = number(test, list);
-        let is_more = worst.as_ref().is_none_or(|worst| number > worst.number);
-        if is_more {
-            worst = Some(Worst {
-                number,
-                most: most(test, list),
-            });
-        }
-    }
-    worst
+) -> Option<(Option<f64>, &'l [PlacedWait])> {
+    let lists = lists.iter().filter(|(at, _)| tells(*at));
+    lists
+        .map(|(_, list)| (number(test, list), list.as_slice()))
+        .reduce(|worst, one| if one.0 > worst.0 { one } else { worst })
 }
 
 fn number(test: &Latches, list: &[PlacedWait]) -> Option<f64> {
