@@ -1,9 +1,7 @@
 //! Who does something that takes long, or is what is looked at.
 
-use model::Session;
-
 use super::actor::Actor;
-use super::holders::surely;
+use super::holders::{sessions, surely};
 use super::scene::Scene;
 use super::statement::{self, Wait};
 
@@ -64,12 +62,4 @@ pub(super) fn server(scene: &Scene) -> Vec<Actor> {
         ..Actor::default()
     });
     surely(actor.into_iter().collect())
-}
-
-fn sessions(scene: &Scene, wanted: impl Fn(&Session) -> bool) -> Vec<Actor> {
-    let busy = scene.busy().iter().filter(|session| wanted(session));
-    surely(
-        busy.map(|session| scene.actor_of_session(session))
-            .collect(),
-    )
 }

@@ -156,16 +156,11 @@ pub(super) fn flush(scene: &Scene) -> Vec<Actor> {
     let Some(wait) = longest(scene, Wait::Flush) else {
         return Vec::new();
     };
-    let in_front = |session: &&Session| {
+    sessions(scene, |session| {
         statement::works(session)
             && !statement::is_global(&session.statement)
             && session.seconds >= wait
-    };
-    let busy = scene.busy().iter().filter(in_front);
-    surely(
-        busy.map(|session| scene.actor_of_session(session))
-            .collect(),
-    )
+    })
 }
 
 /// Everybody who may stand in front of those that wait so: who was seen to take such a lock; else old transactions and
@@ -273,6 +268,15 @@ fn longest(scene: &Scene, wanted: Wait) -> Option<f64> {
         .into_iter()
         .map(|session| session.seconds);
     seconds.reduce(f64::max)
+}
+
+/// Those of the sessions that do something which are it.
+pub(super) fn sessions(scene: &Scene, wanted: impl Fn(&Session) -> bool) -> Vec<Actor> {
+    let busy = scene.busy().iter().filter(|session| wanted(session));
+    surely(
+        busy.map(|session| scene.actor_of_session(session))
+            .collect(),
+    )
 }
 
 pub(super) fn surely(mut actors: Vec<Actor>) -> Vec<Actor> {
