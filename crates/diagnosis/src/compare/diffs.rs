@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{LockTable, Measure, Millis, Profile};
+use model::{Incident, LockTable, Measure, Millis, Profile};
 
 use super::{Change, SettingChange, Subject};
 use crate::cause::Cause;
@@ -34,10 +34,9 @@ impl Subject<'_> {
     }
 }
 
-/// The facts that differ, those that the cause names first.
+/// The facts that differ at the end of the sides, those that the cause names first.
 pub(super) fn settings(
-    before: &Subject,
-    after: &Subject,
+    sides: [(&Incident, Millis); 2],
     cause: Option<&Cause>,
 ) -> Vec<SettingChange> {
     let named: BTreeSet<&str> = cause
@@ -49,10 +48,10 @@ pub(super) fn settings(
             _ => None,
         })
         .collect();
-    let sides = [before, after].map(|subject| {
+    let sides = sides.map(|(incident, end)| {
         let mut last: BTreeMap<&str, &str> = BTreeMap::new();
-        for timed in &subject.incident.facts {
-            if timed.at <= subject.window.to || !last.contains_key(timed.fact.name.as_str()) {
+        for timed in &incident.facts {
+            if timed.at <= end || !last.contains_key(timed.fact.name.as_str()) {
                 last.insert(&timed.fact.name, &timed.fact.value);
             }
         }

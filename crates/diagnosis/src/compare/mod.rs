@@ -406,7 +406,10 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
         load,
         recurrence,
         signals,
-        settings: diffs::settings(before, after, cause),
+        settings: diffs::settings(
+            [before, after].map(|side| (side.incident, side.window.to)),
+            cause,
+        ),
         statements: diffs::statements(before, after),
         functions: diffs::functions(before, after),
         locks: diffs::locks(before, after),
@@ -417,14 +420,8 @@ pub fn compare(before: &Subject, after: &Subject, cause: Option<&Cause>) -> Comp
 /// The settings and facts that differ, those that the cause names first: all that two incidents need that are only
 /// shown beside each other.
 pub fn settings(first: &Incident, second: &Incident, cause: Option<&Cause>) -> Vec<SettingChange> {
-    let subject = |incident| Subject {
-        incident,
-        window: Incident::stall_window(incident),
-        stretch: Stretch::Stall,
-        recorded_ms: None,
-        stalls: None,
-    };
-    diffs::settings(&subject(first), &subject(second), cause)
+    let sides = [first, second].map(|incident| (incident, incident.stall_window().to));
+    diffs::settings(sides, cause)
 }
 
 fn head(subject: &Subject) -> SideHead {
