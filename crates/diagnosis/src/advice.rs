@@ -2,10 +2,10 @@
 
 use model::Incident;
 
-use crate::actors::{self, Actor, Scene, Who};
+use crate::actors::{self, Actor, Scene};
 use crate::cause::{Advice, Cause, List};
 use crate::evidence::Evidence;
-use crate::verdict::{Finding, Level, Remedy};
+use crate::verdict::{Finding, Remedy};
 
 /// Places in a step, and what stands there where nothing is known.
 const PLACES: [(&str, &str); 2] = [("id", "ID"), ("pid", "PID")];
@@ -29,13 +29,9 @@ pub(crate) fn mistake(text: &str) -> Option<String> {
 }
 
 impl Advice {
-    fn who(&self) -> Option<&'static Who> {
-        actors::named(&self.who)
-    }
-
     /// The step as it is told where no incident is at hand.
     pub(crate) fn in_general(&self) -> Vec<String> {
-        let general = self.who().map_or("", |who| who.general);
+        let general = actors::named(&self.who).map_or("", |who| who.general);
         let mut step = self.step.replace("{who}", general);
         for (place, word) in PLACES {
             step = step.replace(&format!("{{{place}}}"), word);
@@ -131,9 +127,6 @@ fn of_parts(cause: &Cause, scene: &Scene<'_>) -> Vec<Actor> {
 
 /// Puts the actors of an incident into a finding, and its remedy in words that fit them.
 pub(crate) fn fit(finding: &mut Finding, cause: &Cause, scene: &Scene<'_>) {
-    if finding.level == Level::Suspicion {
-        return;
-    }
     finding.actors = of_parts(cause, scene);
     finding.remedy = cause.fitting(&finding.actors);
 }

@@ -104,10 +104,11 @@ fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -
     let holder = chain.links.last().and_then(|link| link.holder.as_ref());
     // A holder at what the effect itself looks for in a holder, such as the leader of a group commit in
     // its own fsync, is no other cause.
+    let circumstances = effect.witnesses.iter().filter(|sign| !sign.counts);
     by_lock
         || holder.is_some_and(|holder| {
             names_holder(root.counting(), holder, evidence)
-                && !names_holder(circumstances(effect), holder, evidence)
+                && !names_holder(circumstances, holder, evidence)
         })
 }
 
@@ -125,9 +126,4 @@ fn names_holder<'a>(
 ) -> bool {
     let mut calls = signs.filter_map(Sign::call);
     calls.any(|call| call.function.is_of_holder(holder, evidence))
-}
-
-/// What a cause says of the holder, where that is no sign by itself.
-fn circumstances(cause: &Cause) -> impl Iterator<Item = &Sign> {
-    cause.witnesses.iter().filter(|sign| !sign.counts)
 }

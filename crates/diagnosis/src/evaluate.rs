@@ -136,12 +136,6 @@ fn larger(left: Vec<Value>, right: Vec<Value>) -> Vec<Value> {
         .collect()
 }
 
-/// Whether all conditions are true in a window.
-pub(crate) fn all_true(conditions: &[Condition], incident: &Incident, window: Window) -> Truth {
-    let mut one = truths(conditions, incident, &[window]);
-    one.pop().unwrap_or(Truth::True)
-}
-
 /// Whether all conditions are true in each of these windows, which best lie in order.
 pub(crate) fn truths(
     conditions: &[Condition],

@@ -96,26 +96,14 @@ pub(crate) enum Capture {
     Variables,
 }
 
-impl Capture {
-    const ALL: [Self; 5] = [
-        Self::Stacks,
-        Self::Processlist,
-        Self::Innodb,
-        Self::Status,
-        Self::Variables,
-    ];
-
-    /// The fact by which the import of captures says so, with the value `part`.
-    fn fact(self) -> &'static str {
-        match self {
-            Self::Stacks => "capture.stacks",
-            Self::Processlist => "capture.processlist",
-            Self::Innodb => "capture.innodb",
-            Self::Status => "capture.status",
-            Self::Variables => "capture.variables",
-        }
-    }
-}
+/// The facts by which the import of captures says so, with the value `part`.
+const CAPTURES: [(Capture, &str); 5] = [
+    (Capture::Stacks, "capture.stacks"),
+    (Capture::Processlist, "capture.processlist"),
+    (Capture::Innodb, "capture.innodb"),
+    (Capture::Status, "capture.status"),
+    (Capture::Variables, "capture.variables"),
+];
 
 impl<'a> Evidence<'a> {
     pub(crate) fn new(incident: &'a Incident) -> Self {
@@ -151,9 +139,10 @@ impl<'a> Evidence<'a> {
             statements: OnceCell::new(),
             lacking: RefCell::default(),
             in_statements: OnceCell::new(),
-            parts: Capture::ALL
+            parts: CAPTURES
                 .into_iter()
-                .filter(|capture| incident.fact(capture.fact()) == Some("part"))
+                .filter(|(_, fact)| incident.fact(fact) == Some("part"))
+                .map(|(capture, _)| capture)
                 .collect(),
             frames: Frames::new(&incident.stacks.book),
             runs: OnceCell::new(),

@@ -74,15 +74,15 @@ impl<'a> Frames<'a> {
     }
 
     /// Stacks that go through frames that match these patterns, innermost first, with any frames
-    /// between them.
-    pub(crate) fn path(&self, patterns: &[NamePattern]) -> Path<'a> {
+    /// between them; `direct` with none: each calls the one before.
+    pub(crate) fn path(&self, patterns: &[NamePattern], direct: bool) -> Path<'a> {
         Path {
             book: self.book,
             steps: patterns
                 .iter()
                 .map(|pattern| self.matching(pattern))
                 .collect(),
-            direct: false,
+            direct,
         }
     }
 
@@ -123,11 +123,6 @@ pub(crate) struct Path<'a> {
 }
 
 impl Path<'_> {
-    /// With no frames between those that match: each calls the one before.
-    pub(crate) fn direct(self, direct: bool) -> Self {
-        Self { direct, ..self }
-    }
-
     /// The stacks of the book that go there, each once; nothing where any stack does, for want of a
     /// pattern.
     pub(crate) fn stacks(&self) -> Option<impl Iterator<Item = StackId>> {

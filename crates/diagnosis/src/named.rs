@@ -376,7 +376,7 @@ fn waits(evidence: &Evidence) -> Counted {
             let place = wait.asked_at.clone();
             let file = place.split(' ').next().unwrap_or_default();
             counted.name(Kind::Place, &place, 1);
-            let latch = wait.lock_name();
+            let latch = wait.wait.lock_name.as_deref();
             if let Some(latch) = latch {
                 counted.name(Kind::Latch, latch, 1);
             }

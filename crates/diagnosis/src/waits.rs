@@ -23,11 +23,6 @@ impl PlacedWait {
             created_at,
         }
     }
-
-    /// The latch's name, where the server tells it.
-    pub(crate) fn lock_name(&self) -> Option<&str> {
-        self.wait.lock_name.as_deref()
-    }
 }
 
 /// Servers before 5.5 and builds of distributions write folders before the file's name.

@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::Error as _;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 
@@ -67,11 +66,13 @@ pub(super) fn read(reader: &Reader) -> Option<RawCause> {
                 }
                 None => reader.note(reader.error(span.start, Some(missing), message)),
             }
-            if !fill(&mut table, &span, missing) && !take_out(&mut table, &span, &mut taken_out) {
+            if !fill(&mut table, &span, missing)
+                && !take_out(table.get_mut(), span.start, &mut taken_out)
+            {
                 return None;
             }
         } else {
-            let done = take_out(&mut table, &span, &mut taken_out);
+            let done = take_out(table.get_mut(), span.start, &mut taken_out);
             let there = reader.text.get(span.clone()).filter(|key| is_key(key));
             let around = taken_out.last().filter(|_| done).map(String::as_str);
             let key = match message.starts_with("unknown field") {
@@ -90,12 +91,7 @@ pub(super) fn read(reader: &Reader) -> Option<RawCause> {
 
 /// ``missing field `id` ``
 fn missing_field(message: &str) -> Option<&str> {
-    let form = toml::de::Error::missing_field("").message().to_owned();
-    let head = form.strip_suffix("``").unwrap_or(&form);
-    message
-        .strip_prefix(head)?
-        .strip_prefix('`')?
-        .strip_suffix('`')
+    message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
 /// Puts something in the place of a missing key; `span` is where its table stands.
@@ -141,11 +137,7 @@ fn inner_table<'t, 'i>(
 }
 
 /// Takes the smallest thing out that stands there: a key with its value, or an entry of a list.
-fn take_out(table: &mut Spanned<DeTable>, span: &Range<usize>, keys: &mut Vec<String>) -> bool {
-    take_out_of(table.get_mut(), span.start, keys)
-}
-
-fn take_out_of(table: &mut DeTable, at: usize, keys: &mut Vec<String>) -> bool {
+fn take_out(table: &mut DeTable, at: usize, keys: &mut Vec<String>) -> bool {
     let mut found = None;
     for (key, value) in table.iter_mut() {
         let stands_there =
@@ -156,12 +148,12 @@ fn take_out_of(table: &mut DeTable, at: usize, keys: &mut Vec<String>) -> bool {
         }
         let is_here = stands_there(value.span());
         let done = match value.get_mut() {
-            DeValue::Table(inner) => take_out_of(inner, at, keys),
+            DeValue::Table(inner) => take_out(inner, at, keys),
             DeValue::Array(list) => {
                 let mut done = false;
                 for one in list.iter_mut() {
                     if let DeValue::Table(inner) = one.get_mut() {
-                        done = done || take_out_of(inner, at, keys);
+                        done = done || take_out(inner, at, keys);
                     }
                 }
                 done || {

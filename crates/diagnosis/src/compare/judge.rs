@@ -209,7 +209,7 @@ fn too_short(case: &Case, doubts: &mut Doubts) {
         doubts.add(
             format!(
                 "the time after the change is too short: {}",
-                words::duration(length)
+                words::hours(length as f64 / 3_600_000.0)
             ),
             "A longer time after the change.",
         );

@@ -141,7 +141,7 @@ fn are_met(conditions: &[Condition], incident: &Incident, slot: Window) -> bool 
             to: slot.to.saturating_add(later),
             ..slot
         })
-        .map(|window| evaluate::all_true(conditions, incident, window))
+        .flat_map(|window| evaluate::truths(conditions, incident, &[window]))
         .find(|truth| !matches!(truth, Truth::Absent(_)))
         == Some(Truth::True)
 }

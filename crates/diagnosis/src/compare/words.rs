@@ -234,10 +234,6 @@ pub(super) fn rate(value: f64) -> String {
     human::show(value, Show::PerSecond)
 }
 
-pub(super) fn duration(ms: u64) -> String {
-    hours(ms as f64 / 3_600_000.0)
-}
-
 /// A time given in hours.
 pub(super) fn hours(hours: f64) -> String {
     let seconds = (hours * 3_600.0).round();

@@ -244,7 +244,7 @@ fn is_it(patterns: &[NamePattern], evidence: &Evidence, holder: &Holder) -> bool
             || pattern.is_match(&holder.name)
             || evidence
                 .frames
-                .path(std::slice::from_ref(pattern))
+                .path(std::slice::from_ref(pattern), false)
                 .is_of(holder.stack)
     })
 }

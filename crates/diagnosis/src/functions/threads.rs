@@ -102,7 +102,7 @@ impl Threads {
                 }
             }
         };
-        let path = evidence.frames.path(&self.stack).direct(self.direct);
+        let path = evidence.frames.path(&self.stack, self.direct);
         match path.stacks() {
             Some(stacks) => stacks.flat_map(|stack| runs.of(stack)).for_each(&mut add),
             None => runs.all().iter().for_each(&mut add),
@@ -244,6 +244,6 @@ impl Function for Threads {
     }
 
     fn is_of_holder(&self, holder: &Holder, evidence: &Evidence) -> bool {
-        !self.stack.is_empty() && evidence.frames.path(&self.stack).is_of(holder.stack)
+        !self.stack.is_empty() && evidence.frames.path(&self.stack, false).is_of(holder.stack)
     }
 }
