@@ -63,14 +63,8 @@ fn twice(file: &CauseFile) -> CatalogueError {
 fn dangling(file: &CauseFile, is_there: impl Fn(&str) -> bool) -> Vec<CatalogueError> {
     let references = file.references.iter();
     references
-        .filter(|reference| !is_there(&reference.id))
-        .map(|reference| CatalogueError {
-            file: file.name.clone(),
-            line: reference.line,
-            column: reference.column,
-            key: Some(reference.key.to_owned()),
-            problem: format!("there is no cause '{}'", reference.id),
-        })
+        .filter(|(id, _)| !is_there(id))
+        .map(|(_, problem)| problem.clone())
         .collect()
 }
 

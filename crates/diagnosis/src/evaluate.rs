@@ -78,12 +78,6 @@ pub(crate) enum Truth {
     Absent(Missing),
 }
 
-/// The value of an expression in a window.
-pub(crate) fn value(expression: &Expression, incident: &Incident, window: Window) -> Value {
-    let mut one = values(expression, incident, &[window]);
-    one.pop().unwrap_or(Value::Undefined)
-}
-
 /// The values of an expression in each of these windows, which best lie in order.
 pub(crate) fn values(
     expression: &Expression,

@@ -102,10 +102,15 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    /// What it means.
+    pub(crate) fn entry(&self) -> Option<&'static Entry> {
+        Lexicon::get().lookup(self.kind, &self.name)
+    }
+
     /// It tells how something waits or runs, not what it is for.
     pub(crate) fn is_general(&self) -> bool {
-        let entry = Lexicon::get().lookup(self.kind, &self.name);
-        self.kind == Kind::Function && entry.is_some_and(|entry| GENERAL.contains(&entry.layer))
+        let is_general = |entry: &Entry| GENERAL.contains(&entry.layer);
+        self.kind == Kind::Function && self.entry().is_some_and(is_general)
     }
 }
 

@@ -105,11 +105,11 @@ pub(crate) fn suspicions(
     let mut weights = Weights::default();
     // What other programs do is no sign of what the server suffers.
     let is_telling = |seen: Seen| seen != Seen::Host && (seen != Seen::Profile || !is_at_rest(all));
-    // What somebody picked out to tell of is not any state of any session.
+    // Sessions of any kind are in `init` or `updating`; what somebody picked out to tell of is not any state of any session.
     let is_strong = |named: &Named| {
         named.kind != lexicon::Kind::State
             || named.seen == Seen::Sentences
-            || is_strong(&named.name)
+            || named.entry().is_none_or(|entry| entry.is_strong)
     };
     let mut waited: BTreeSet<(&str, Seen)> = BTreeSet::new();
     let telling = all.names.iter().filter(|one| is_telling(one.seen));
@@ -215,7 +215,7 @@ fn is_picked_for(cause: &Cause, named: &Named) -> bool {
             entry.is_none_or(|entry| entry.is_strong) && cause.speaks_of(name)
         }
         lexicon::Kind::Statement => {
-            let entry = lexicon::Lexicon::get().lookup(named.kind, &named.name);
+            let entry = named.entry();
             entry.is_some_and(|entry| cause.about.iter().any(|layer| layer == entry.layer))
         }
         _ => false,
@@ -224,17 +224,11 @@ fn is_picked_for(cause: &Cause, named: &Named) -> bool {
 
 /// A backup, a report, a change of a table, monitoring: people tell of it in many a story that is about something else.
 fn at_work_share(term: &Named) -> f64 {
-    let entry = lexicon::Lexicon::get().lookup(lexicon::Kind::Term, &term.name);
+    let entry = term.entry();
     match entry.is_some_and(|entry| entry.role == lexicon::Role::Work) {
         true => AT_WORK_SHARE,
         false => 1.0,
     }
-}
-
-/// A state that tells something by itself: sessions of any kind are in `init` or `updating`.
-fn is_strong(state: &str) -> bool {
-    let entry = lexicon::Lexicon::get().lookup(lexicon::Kind::State, state);
-    entry.is_none_or(|entry| entry.is_strong)
 }
 
 /// The processors spent more time on going to sleep and waking up than on anything else: what little they ran is no trouble.

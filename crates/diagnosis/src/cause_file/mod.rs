@@ -25,16 +25,8 @@ const FILE_BYTES_MAX: usize = 256 * 1024;
 pub(crate) struct CauseFile {
     pub(crate) name: String,
     pub(crate) cause: Cause,
-    /// Causes that it names and that must be in the catalogue.
-    pub(crate) references: Vec<Reference>,
-}
-
-/// A cause named in a file.
-pub(crate) struct Reference {
-    pub(crate) key: &'static str,
-    pub(crate) line: usize,
-    pub(crate) column: usize,
-    pub(crate) id: String,
+    /// Ids of causes that it names and that must be in the catalogue, with what is wrong where one is not.
+    pub(crate) references: Vec<(String, CatalogueError)>,
 }
 
 /// Reads a file; else everything that is wrong with it, at least one thing, in the order in which it
@@ -229,7 +221,7 @@ impl Reader<'_> {
         }
     }
 
-    fn references(&self, raw: &RawCause) -> Vec<Reference> {
+    fn references(&self, raw: &RawCause) -> Vec<(String, CatalogueError)> {
         let relations = [
             ("aggravates", &raw.aggravates),
             ("effect_of", &raw.effect_of),
@@ -246,17 +238,13 @@ impl Reader<'_> {
         related
             .chain(alike)
             .filter_map(|(key, id)| {
-                let at = id.span().start;
                 if id.get_ref() == raw.id.get_ref() {
-                    self.note(self.error(at, Some(key), "a cause cannot name itself"));
+                    self.note(self.at(id, key, "a cause cannot name itself"));
                     return None;
                 }
-                Some(Reference {
-                    key,
-                    line: self.line(at),
-                    column: self.column(at),
-                    id: id.get_ref().clone(),
-                })
+                let name = id.get_ref().clone();
+                let problem = self.at(id, key, format!("there is no cause '{name}'"));
+                Some((name, problem))
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 //! before.
 
 use super::signals::HELD_MIN;
-use super::{Recurrence, Role, SignalChange, Stretch, Subject};
+use super::{Recurrence, Role, SideNumbers, SignalChange, Stretch, Subject};
 
 /// From this share of the time on a cause is there all the time, and does not come and go.
 const CHRONIC: f64 = 0.8;
@@ -43,15 +43,16 @@ pub(super) fn recurrence(
         (false, _, _) => return None,
         (true, _, _) if deciding.is_empty() => return None,
         (true, _, _) => {
-            let of = |subject: &Subject, points: fn(&SignalChange) -> u32| {
-                let most = deciding.iter().map(|row| points(row)).max().unwrap_or(0);
+            let of = |subject: &Subject, side: fn(&SignalChange) -> &SideNumbers| {
+                let episodes = deciding.iter().map(|row| episodes(row, side(row)));
+                let most = episodes.max().unwrap_or(0);
                 let recorded_ms = subject.recorded_ms.unwrap_or(subject.window.length());
                 (most, hours(recorded_ms))
             };
             (
                 "episodes",
-                of(before, |row| episodes(row, true)),
-                of(after, |row| episodes(row, false)),
+                of(before, |row| &row.before),
+                of(after, |row| &row.after),
             )
         }
     };
@@ -77,8 +78,7 @@ pub(super) fn recurrence(
 }
 
 /// Stretches in which a sign held, with pauses that are no end.
-fn episodes(row: &SignalChange, is_before: bool) -> u32 {
-    let side = if is_before { &row.before } else { &row.after };
+fn episodes(row: &SignalChange, side: &SideNumbers) -> u32 {
     if side.held.is_none_or(|held| held <= 0.0) {
         return 0;
     }

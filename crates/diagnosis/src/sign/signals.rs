@@ -105,9 +105,10 @@ fn one(
             _ => true,
         });
     }
-    let baseline = evidence
-        .baseline
-        .and_then(|window| evaluate::value(&expression, evidence.incident, window).number());
+    let baseline = evidence.baseline.and_then(|window| {
+        let values = evaluate::values(&expression, evidence.incident, &[window]);
+        values.first()?.number()
+    });
     let usual = since_start(sign, evidence, &expression);
     let by_usual = usual.map(|usual| {
         let mut one = Measured::new(sign, seen.clone(), Some(usual));
