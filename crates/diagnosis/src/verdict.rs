@@ -64,7 +64,7 @@ pub struct Relation {
 
 /// What to do about a cause.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Remedy {
     /// Steps that end the stall now.
     pub now: Vec<String>,

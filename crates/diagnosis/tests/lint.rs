@@ -99,7 +99,7 @@ fn every_mistake_of_a_file_is_told() {
         "11:9: above: invalid type",
         "12:1: limit: unknown field",
         "missing field `title`",
-        "missing field `undo`",
+        "undo: must not be empty",
         "risk: must not be empty",
         "says: '{valu}' is not a place",
         "necessary: invalid type: integer `1`, expected a boolean",

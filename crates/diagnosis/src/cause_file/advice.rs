@@ -11,6 +11,8 @@ use crate::cause::{Advice, List};
 impl Reader<'_> {
     pub(super) fn advice(&self, spanned: &Spanned<RawAdvice>) -> Read<Advice> {
         let raw = spanned.get_ref();
+        self.there(&raw.who, "who", spanned.span().start)?;
+        self.there(&raw.step, "step", spanned.span().start)?;
         let list = match raw.list.as_ref() {
             None => List::Now,
             Some(word) => match word.get_ref().as_str() {

@@ -43,6 +43,7 @@ impl Reader<'_> {
 
     fn fix(&self, spanned: &Spanned<RawFix>) -> Read<Fix> {
         let raw = spanned.get_ref();
+        self.there(&raw.action, "action", spanned.span().start)?;
         let action = self.action(spanned)?;
         let name = action.name();
         let mut actions = ACTIONS.into_iter();

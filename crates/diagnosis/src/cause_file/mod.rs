@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use serde::Serialize;
 use toml::Spanned;
 
-use self::raw::RawCause;
+use self::raw::{RawCause, RawLookAlike};
 use self::sign::Side;
 use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
 use crate::verdict::Remedy;
@@ -69,6 +69,12 @@ struct Reader<'a> {
 /// What is said of a key that a witness needs.
 const MISSING: &str = "is missing for this witness";
 
+/// What is said of one that has nothing in it.
+const EMPTY: &str = "must not be empty";
+
+/// What is said of a key that a table needs.
+const NOT_THERE: &str = "missing field";
+
 /// What is said of a witness without a limit.
 const NO_LIMIT: &str = "needs a limit";
 
@@ -107,17 +113,24 @@ impl Reader<'_> {
     /// Remembers a mistake.
     fn note(&self, problem: CatalogueError) {
         // It is not missing: it was told of already.
-        let taken_out = self.taken_out.borrow();
-        let is_there = |key: &str| taken_out.iter().any(|taken| taken == key);
+        let mut taken_out = self.taken_out.borrow_mut();
         let told = match problem.problem.as_str() {
-            MISSING => problem.key.as_deref().is_some_and(is_there),
-            text if text.starts_with(NO_LIMIT) => LIMITS.into_iter().any(is_there),
-            _ => false,
+            text if text == MISSING || text == EMPTY || text.starts_with(NOT_THERE) => {
+                let key = problem.key.as_ref();
+                taken_out.iter().position(|taken| Some(taken) == key)
+            }
+            text if text.starts_with(NO_LIMIT) => {
+                let mut taken_out = taken_out.iter();
+                taken_out.position(|taken| LIMITS.contains(&taken.as_str()))
+            }
+            _ => None,
         };
-        if told {
-            return;
+        match told {
+            Some(index) => {
+                taken_out.swap_remove(index);
+            }
+            None => self.problems.borrow_mut().push(problem),
         }
-        self.problems.borrow_mut().push(problem);
     }
 
     /// What was read, or nothing and the mistake is remembered.
@@ -148,15 +161,20 @@ impl Reader<'_> {
     fn cause(&self, raw: RawCause) -> Option<CauseFile> {
         let stem = self.name.rsplit('/').next().unwrap_or(self.name);
         let id = raw.id.get_ref();
-        if !is_id(id) {
+        if let Err(missing) = self.there(&raw.id, "id", 0) {
+            self.note(missing);
+        } else if !is_id(id) {
             self.note(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
         } else if stem.strip_suffix(".toml") != Some(id) {
             self.note(self.at(&raw.id, "id", format!("the file must be called {id}.toml")));
         }
         self.text(&raw.title, "title");
         self.text(&raw.what, "what");
-        self.texts(&raw.refuted_by, raw.refuted_by.get_ref(), "refuted_by");
-        self.texts(&raw.sources, raw.sources.get_ref(), "sources");
+        for (key, texts) in [("refuted_by", &raw.refuted_by), ("sources", &raw.sources)] {
+            if self.noted(self.there(texts, key, 0)).is_some() {
+                self.texts(texts, texts.get_ref(), key);
+            }
+        }
         let steps = self.remedy(&raw.remedy, !raw.advice.is_empty());
         let advice: Vec<Advice> = (raw.advice.iter())
             .filter_map(|one| self.noted(self.advice(one)))
@@ -164,6 +182,13 @@ impl Reader<'_> {
         let fixes = self.fixes(&raw.fix);
         if raw.witness.is_empty() {
             self.note(self.error(0, Some("witness"), "a cause needs a witness"));
+        }
+        for alike in &raw.look_alike {
+            let RawLookAlike {
+                cause, difference, ..
+            } = alike.get_ref();
+            self.noted(self.there(cause, "cause", alike.span().start));
+            self.noted(self.there(difference, "difference", alike.span().start));
         }
         let references = self.references(&raw);
         let is_layer = |name: &str| lexicon::layer(name).is_some();
@@ -192,9 +217,10 @@ impl Reader<'_> {
                 look_alikes: raw
                     .look_alike
                     .into_iter()
+                    .map(Spanned::into_inner)
                     .map(|raw| LookAlike {
                         cause: raw.cause.into_inner(),
-                        difference: raw.difference,
+                        difference: raw.difference.into_inner(),
                         external: raw.external,
                     })
                     .collect(),
@@ -233,7 +259,8 @@ impl Reader<'_> {
         let alike = raw
             .look_alike
             .iter()
-            .filter(|alike| !alike.external)
+            .map(Spanned::get_ref)
+            .filter(|alike| !alike.external && !alike.cause.span().is_empty())
             .map(|alike| ("cause", &alike.cause));
         related
             .chain(alike)
@@ -252,6 +279,9 @@ impl Reader<'_> {
     /// `advised`: steps about somebody, which are told beside these, may be all there are to do now.
     fn remedy(&self, spanned: &Spanned<Remedy>, advised: bool) -> Remedy {
         let raw = spanned.get_ref();
+        if self.noted(self.there(spanned, "remedy", 0)).is_none() {
+            return raw.clone();
+        }
         for (key, list) in [
             ("now", &raw.now),
             ("durable", &raw.durable),
@@ -263,20 +293,30 @@ impl Reader<'_> {
             }
         }
         if raw.risk.trim().is_empty() {
-            self.note(self.at(spanned, "risk", "must not be empty"));
+            self.note(self.at(spanned, "risk", EMPTY));
         }
         raw.clone()
     }
 
+    /// A key that must be there in the table that stands `at`.
+    fn there<T>(&self, value: &Spanned<T>, key: &str, at: usize) -> Read<()> {
+        match value.span().is_empty() {
+            true => Err(self.error(at, Some(key), format!("{NOT_THERE} `{key}`"))),
+            false => Ok(()),
+        }
+    }
+
+    /// A text of the file itself.
     fn text(&self, text: &Spanned<String>, key: &str) {
-        if text.get_ref().trim().is_empty() {
-            self.note(self.at(text, key, "must not be empty"));
+        let there = self.noted(self.there(text, key, 0)).is_some();
+        if there && text.get_ref().trim().is_empty() {
+            self.note(self.at(text, key, EMPTY));
         }
     }
 
     fn texts<T>(&self, place: &Spanned<T>, texts: &[String], key: &str) {
         if texts.is_empty() || texts.iter().any(|text| text.trim().is_empty()) {
-            self.note(self.at(place, key, "must not be empty"));
+            self.note(self.at(place, key, EMPTY));
         }
     }
 }

@@ -6,18 +6,28 @@ use toml::Spanned;
 use crate::human::Show;
 use crate::verdict::Remedy;
 
+/// In place of a key that must be there and is not: it stands nowhere. So what stands behind it can be looked at too.
+fn nothing<T: Default>() -> Spanned<T> {
+    Spanned::new(0..0, T::default())
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawCause {
+    #[serde(default = "nothing")]
     pub(super) id: Spanned<String>,
+    #[serde(default = "nothing")]
     pub(super) title: Spanned<String>,
+    #[serde(default = "nothing")]
     pub(super) what: Spanned<String>,
+    #[serde(default)]
     pub(super) witness: Vec<Spanned<RawSign>>,
     #[serde(default)]
     pub(super) against: Vec<Spanned<RawSign>>,
+    #[serde(default = "nothing")]
     pub(super) refuted_by: Spanned<Vec<String>>,
     #[serde(default)]
-    pub(super) look_alike: Vec<RawLookAlike>,
+    pub(super) look_alike: Vec<Spanned<RawLookAlike>>,
     #[serde(default)]
     pub(super) aggravates: Vec<Spanned<String>>,
     #[serde(default)]
@@ -28,19 +38,23 @@ pub(super) struct RawCause {
     pub(super) told: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) terms: Vec<Spanned<String>>,
+    #[serde(default = "nothing")]
     pub(super) remedy: Spanned<Remedy>,
     #[serde(default)]
     pub(super) advice: Vec<Spanned<RawAdvice>>,
     #[serde(default)]
     pub(super) fix: Vec<Spanned<RawFix>>,
+    #[serde(default = "nothing")]
     pub(super) sources: Spanned<Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLookAlike {
+    #[serde(default = "nothing")]
     pub(super) cause: Spanned<String>,
-    pub(super) difference: String,
+    #[serde(default = "nothing")]
+    pub(super) difference: Spanned<String>,
     #[serde(default)]
     pub(super) external: bool,
 }
@@ -49,7 +63,9 @@ pub(super) struct RawLookAlike {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAdvice {
     pub(super) list: Option<Spanned<String>>,
+    #[serde(default = "nothing")]
     pub(super) who: Spanned<String>,
+    #[serde(default = "nothing")]
     pub(super) step: Spanned<String>,
     pub(super) perhaps: Option<Spanned<String>>,
     pub(super) unknown: Option<Spanned<String>>,
@@ -60,6 +76,7 @@ pub(super) struct RawAdvice {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawFix {
+    #[serde(default = "nothing")]
     pub(super) action: Spanned<String>,
     #[serde(rename = "for")]
     pub(super) when: Option<Spanned<String>>,
@@ -82,7 +99,9 @@ pub(super) struct RawFix {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawSign {
+    #[serde(default = "nothing")]
     pub(super) id: Spanned<String>,
+    #[serde(default = "nothing")]
     pub(super) says: Spanned<String>,
     pub(super) necessary: Option<Spanned<bool>>,
     pub(super) one_of: Option<Spanned<String>>,

@@ -59,12 +59,15 @@ impl Reader<'_> {
 
     fn sign(&self, spanned: &Spanned<RawSign>, side: Side) -> Option<Sign> {
         let raw = spanned.get_ref();
-        if !is_id(raw.id.get_ref()) {
+        let at = spanned.span().start;
+        let id = self.noted(self.there(&raw.id, "id", at));
+        if id.is_some() && !is_id(raw.id.get_ref()) {
             self.note(self.at(&raw.id, "id", "must be lower-case letters, digits and '-'"));
         }
         let need = self.noted(self.need(raw));
         let test = self.noted(self.test(spanned));
-        let says = self.noted(self.says(raw));
+        let says = self.there(&raw.says, "says", at);
+        let says = self.noted(says.and_then(|()| self.says(raw)));
         let only_if = self.noted(self.conditions(&raw.only_if, "only_if"));
         let left_out_if = self.noted(self.conditions(&raw.left_out_if, "left_out_if"));
         let limits = self.noted(self.limits(raw));
