@@ -128,6 +128,29 @@ impl Template {
     }
 }
 
+/// What stands for a number that is not said.
+const ANY: &str = "…";
+
+impl Template {
+    /// What the sentence is about, without its numbers: a title for a chart of them. `39 sessions waited for a lock` is
+    /// `sessions waited for a lock`, and `the kernel used 60 % of the CPU time` is `the kernel used … of the CPU time`.
+    pub(crate) fn title(&self, how: Show) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Place(_) => ANY,
+            Part::Optional(_) => "",
+        });
+        let text = parts.collect::<String>();
+        let text = text.replace(" (…)", "").replace(", such as …", "");
+        let text = text.trim();
+        match text.strip_prefix(ANY).map(str::trim_start) {
+            Some(rest) if how == Show::Count => rest.to_owned(),
+            Some(rest) if rest.starts_with("of ") => format!("share {rest}"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
 /// What stands behind "1": `threads waited` becomes `thread waited`.
 fn singular(text: &str) -> String {
     const THINGS: [&str; 8] = [
@@ -225,6 +248,34 @@ mod tests {
             template.render(&filling(0.01, None), Show::Percent),
             "1 % threads"
         );
+    }
+
+    #[test]
+    fn a_title_has_no_numbers() {
+        for (text, how, expected) in [
+            (
+                "{value} sessions waited for a lock[, against {baseline} before the onset]",
+                Show::Count,
+                "sessions waited for a lock",
+            ),
+            (
+                "{value} of the samples were in compaction ({each})",
+                Show::Percent,
+                "share of the samples were in compaction",
+            ),
+            (
+                "up to {value} waited for {each}",
+                Show::Count,
+                "up to … waited for …",
+            ),
+            (
+                "the kernel used {value} of it",
+                Show::Percent,
+                "the kernel used … of it",
+            ),
+        ] {
+            assert_eq!(Template::parse(text).unwrap().title(how), expected);
+        }
     }
 
     #[test]

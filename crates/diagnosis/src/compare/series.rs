@@ -57,10 +57,8 @@ impl Readings {
 pub(super) fn described(sign: &Sign) -> Option<String> {
     match &sign.test {
         Test::Signals(test) => Some(short(&test.expression, &test.text)),
-        Test::Call(call) if call.kind.taken != Taken::Events => {
-            let what = call.function.words(false);
-            Some(what.strip_prefix("the ").unwrap_or(&what).to_owned())
-        }
+        // What it counts has patterns in it; its sentence says it to people.
+        Test::Call(call) if call.kind.taken != Taken::Events => Some(sign.says.title(sign.show)),
         Test::Call(_) | Test::Fact(_) => None,
     }
 }
