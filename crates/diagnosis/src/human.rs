@@ -6,7 +6,7 @@ use serde::Deserialize;
 /// How a number is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Show {
+pub enum Show {
     /// A share, 1 being 100 %.
     Percent,
     /// Events a second.
@@ -39,8 +39,8 @@ impl Show {
 /// Significant digits of a number in a sentence.
 const DIGITS: i32 = 3;
 
-/// A number with its unit.
-pub(crate) fn show(value: f64, how: Show) -> String {
+/// A number with its unit, as it stands in the sentence of a sign.
+pub fn show(value: f64, how: Show) -> String {
     match how {
         Show::Percent => format!("{} %", plain(round(value * 100.0))),
         Show::PerSecond => match scaled(value, 1000.0, &["", "k", "M", "G"]) {

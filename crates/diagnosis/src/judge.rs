@@ -52,7 +52,7 @@ const TIME_BEFORE: &str = "the time before the onset";
 pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let tested = Tested::new(&cause.witnesses, evidence);
     let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
-    let rejected = |why: String, refuted: bool| {
+    let rejected = |why: String, looked_in: Vec<String>, refuted: bool| {
         if has_signs {
             let counting = tested.holding.iter().filter(|(sign, _)| sign.counts);
             Judgement::Rejected(Turned {
@@ -60,6 +60,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
                     cause: cause.id.clone(),
                     title: cause.title.clone(),
                     why,
+                    looked_in,
                 },
                 refuted,
                 signs: counting.count(),
@@ -71,7 +72,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
 
     match need(&cause.witnesses, &tested) {
         Needed::Met => {}
-        Needed::Missing(why) => return rejected(why, false),
+        Needed::Missing(why, looked_in) => return rejected(why, looked_in, false),
         Needed::Unknown(names) => {
             let mut sources: BTreeSet<String> = names
                 .iter()
@@ -100,7 +101,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     }
     let against = Tested::new(&cause.against, evidence);
     if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
-        return rejected(refuting.says.clone(), true);
+        return rejected(refuting.says.clone(), Vec::new(), true);
     }
     let weakened = !against.holding.is_empty();
     let (level, confidence) = level(&tested.holding, weakened, evidence);
@@ -132,7 +133,7 @@ pub(crate) fn is_open(cause: &Cause, evidence: &Evidence, excused: impl Fn(&Sign
     let open: Vec<(&Sign, String)> = open;
     let nothing_known = open.into_iter().map(|(sign, _)| (sign, BTreeSet::new()));
     tested.unknown.extend(nothing_known);
-    if let Needed::Missing(_) = need(&cause.witnesses, &tested) {
+    if let Needed::Missing(..) = need(&cause.witnesses, &tested) {
         return false;
     }
     let against = Tested::new(&cause.against, evidence);
@@ -189,8 +190,8 @@ impl<'c> Tested<'c> {
 
 enum Needed {
     Met,
-    /// Why not, in words.
-    Missing(String),
+    /// Why not, in words, and where was looked.
+    Missing(String, Vec<String>),
     /// Names of the signals and facts that are absent.
     Unknown(BTreeSet<String>),
 }
@@ -214,12 +215,12 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
         let replaced = |sign: &Sign| of_group(sign) && tested.has_stand_in(sign);
         let holds = tested.holding.iter().any(|(sign, _)| of_group(sign))
             || tested.unknown.iter().any(|(sign, _)| replaced(sign));
-        let not: Vec<&str> = tested
+        let (not, looked_in): (Vec<&str>, Vec<String>) = tested
             .not
             .iter()
             .filter(|(sign, _)| of_group(sign))
-            .map(|(_, seen)| seen.as_str())
-            .collect();
+            .map(|(sign, seen)| (seen.as_str(), sign.source()))
+            .unzip();
         let unknown: Vec<&BTreeSet<String>> = tested
             .unknown
             .iter()
@@ -231,10 +232,8 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
             Some(_) => !holds && unknown.is_empty(),
         };
         if missing {
-            return Needed::Missing(format!(
-                "a necessary sign is not there: {}",
-                not.join(", and ")
-            ));
+            let why = format!("a necessary sign is not there: {}", not.join(", and "));
+            return Needed::Missing(why, looked_in);
         }
         let open = match group {
             None => !unknown.is_empty(),

@@ -68,6 +68,7 @@ pub use cause_file::CatalogueError;
 pub use describe::{Description, SignDescription};
 pub use diagnose::{diagnose, diagnose_closely};
 pub use functions::functions_documentation;
+pub use human::{Show, show};
 pub use undo::{Paired, Undoable};
 pub use verdict::{
     Finding, Level, Mechanism, Rejected, Relation, Remedy, SourceRead, Verdict, Witness,

@@ -90,6 +90,7 @@ fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evide
             Test::Fact(_) => Vec::new(),
         },
         conclusive: sign.conclusive && !one.is_part && reaches_its_own,
+        show: sign.show,
     }
 }
 

@@ -5,6 +5,7 @@ use model::Absent;
 use serde::{Deserialize, Serialize};
 
 use crate::actors::Actor;
+use crate::human::Show;
 
 /// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub struct Witness {
     pub signals: Vec<String>,
     /// Whether it proves the cause by itself once a second witness stands beside it.
     pub conclusive: bool,
+    /// What its numbers are, so that a report writes them as the sentence does.
+    #[serde(skip)]
+    pub show: Show,
 }
 
 /// A link to another finding of the same incident.
@@ -122,6 +126,10 @@ pub struct Rejected {
     pub title: String,
     /// Why it is not it.
     pub why: String,
+    /// Where its necessary signs were looked for and were not: the sources of these. Empty where something else
+    /// speaks against it.
+    #[serde(skip)]
+    pub looked_in: Vec<String>,
 }
 
 /// What was read for a verdict, or was not.

@@ -32,6 +32,7 @@ mod html;
 mod json;
 mod markup;
 mod pick;
+pub mod plain_words;
 mod standard;
 mod steps;
 mod strip;

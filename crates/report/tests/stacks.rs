@@ -86,9 +86,6 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "ut_delay",
         "no symbol at this address",
         "<section id=\"stacks\"><details class=\"section\"><summary><h2>What the threads did",
-        "57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its stack), which waits for malloc arena \
-         main_arena with 8 others, held by thread 4822 (mysqld, by the lock",
-        "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
         "<b>60</b> snapshots in the minute before the onset, <b>253</b> in the stall",
         "BPF task iterator, nothing stopped: 5.12 ms each (median), 99.6% of the stacks complete",
         "trx_commit_off_kernel",
@@ -98,6 +95,13 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "uninterruptible",
         "more groups",
         "<section id=\"locks\"><details class=\"section\"><summary><h2>Locks",
+        "<div class=\"chain\" aria-hidden=\"true\"><span><span class=\"crowd\"><b>57 threads</b></span></span>",
+        "<i>wait for →</i><span class=\"lock\"><b>kernel_mutex</b>",
+        "<i>held by →</i><span class=\"holder\"><b>thread 4711</b> <small>mysqld, by its stack</small>",
+        "<i>waits for →</i><span class=\"lock\"><b>malloc arena main_arena</b> <small>with 8 others</small>",
+        "57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its stack), which waits for malloc arena \
+         main_arena with 8 others, held by thread 4822 (mysqld, by the lock",
+        "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
         "Sampled: 200 snapshots, one each 50.3 ms",
         "<b>57</b>",
         "named by the call path of those that wait",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Outcome;
 use crate::evidence::Evidence;
-use crate::human::{self, Show};
+use crate::human;
 use crate::measure::{FactTest, Sign, Wanted};
 use crate::template::Filling;
 use crate::verdict::Witness;
@@ -40,10 +40,11 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
     Outcome::Holds(Witness {
         id: sign.id.clone(),
         source: sign.source(),
-        says: sign.says.render(&filling, test.show.unwrap_or(Show::Count)),
+        says: sign.says.render(&filling, test.show.unwrap_or_default()),
         value: number,
         limit,
         conclusive: sign.conclusive,
+        show: test.show.unwrap_or_default(),
         ..Witness::default()
     })
 }

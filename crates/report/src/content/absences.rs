@@ -1,6 +1,6 @@
 //! What is missing, and what was read.
 
-use diagnosis::Verdict;
+use diagnosis::{Rejected, Verdict};
 use model::{Absent, Incident};
 
 use crate::document::{CellKind, Column, List, Part, Prose, Row, Shape, Table};
@@ -102,6 +102,26 @@ pub(crate) fn read(verdict: &Verdict) -> Vec<Part> {
     vec![Part::Table(table.limits(SOURCES_MAX.0, SOURCES_MAX.1))]
 }
 
+/// Why a cause is not it, for somebody who reads a page: where was looked, without patterns and formulas. A whole report
+/// in a terminal and JSON have these.
+pub(crate) fn in_words(rejected: &Rejected) -> String {
+    if rejected.looked_in.is_empty() {
+        return rejected.why.clone();
+    }
+    let mut places: Vec<String> = Vec::new();
+    for source in &rejected.looked_in {
+        let place = model::areas().find(|area| area.source == source);
+        let place = place.map_or_else(|| source.replace('_', " "), |area| area.plain.to_owned());
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    format!(
+        "What it always shows was not there. Looked at: {}.",
+        places.join(", ")
+    )
+}
+
 /// Causes that looked alike, and why it is none of them.
 pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
     if verdict.rejected.is_empty() {
@@ -111,7 +131,7 @@ pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
         let cause = format!("{} [{}]", rejected.title, rejected.cause);
         let sentence = format!("{cause}: {}", rejected.why);
         let title = Prose::from(format!("{} ", rejected.title));
-        Row::new([title.code(&rejected.cause), rejected.why.as_str().into()]).sentence(sentence)
+        Row::new([title.code(&rejected.cause), in_words(rejected).into()]).sentence(sentence)
     });
     let columns = vec![
         Column::new("Cause", CellKind::Text),
@@ -119,4 +139,31 @@ pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
     ];
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     vec![Part::Table(table.limits(usize::MAX, REJECTED_MAX))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_where_was_looked_not_by_which_pattern() {
+        let mut rejected = Rejected {
+            cause: "ftwrl-backup".to_owned(),
+            title: "FLUSH stops all".to_owned(),
+            why: "a necessary sign is not there: the number of sessions in state /^waiting/ was 0"
+                .to_owned(),
+            looked_in: ["processlist", "processlist", "stacks", "kernel_log"]
+                .map(str::to_owned)
+                .to_vec(),
+        };
+        assert_eq!(
+            in_words(&rejected),
+            "What it always shows was not there. Looked at: the list of sessions, what each thread \
+             of the server did, the kernel's log."
+        );
+        // What speaks against it says so itself.
+        rejected.looked_in.clear();
+        rejected.why = "the queues were never more than 16.8 % full".to_owned();
+        assert_eq!(in_words(&rejected), rejected.why);
+    }
 }

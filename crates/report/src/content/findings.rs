@@ -1,6 +1,6 @@
 //! A finding: why, against, what would refute it, what to do.
 
-use diagnosis::{Finding, Level, Verdict, Witness};
+use diagnosis::{Finding, Level, Show, Verdict, Witness};
 use model::Incident;
 
 use crate::document::{List, Part, Prose, Section};
@@ -110,6 +110,29 @@ pub(super) fn witnesses(context: &Context<'_>, witnesses: &[Witness]) -> Vec<Par
     vec![Part::List(list)]
 }
 
+/// A number as its sentence has it: a share in per cent, bytes in their unit.
+fn shown(value: f64, show: Show) -> String {
+    match show {
+        Show::Count => units::bare(value),
+        show => diagnosis::show(value, show),
+    }
+}
+
+/// Whether a sentence has this number, and not as a part of a longer one.
+fn has_number(says: &str, number: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
+    says.match_indices(number).any(|(at, found)| {
+        let (before, after) = (says.get(..at), says.get(at + found.len()..));
+        let mut next = after.unwrap_or_default().chars();
+        let goes_on = match next.next() {
+            Some('.' | ',') => next.next().is_some_and(|c| c.is_ascii_digit()),
+            Some(c) => is_digit(c),
+            None => false,
+        };
+        !goes_on && !before.is_some_and(|before| before.ends_with(is_digit))
+    })
+}
+
 /// A witness' numbers and where they are from.
 fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
     let mut out = Prose::default()
@@ -123,12 +146,14 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         ("limit", witness.limit),
     ];
     for (name, value) in numbers {
-        if let Some(value) = value {
+        let shown = value.map(|value| shown(value, witness.show));
+        // What the sentence says is not said twice.
+        if let Some(shown) = shown.filter(|shown| !has_number(&witness.says, shown)) {
             out = out
                 .page(Markup::literal(" <span>"))
                 .terminal("; ")
                 .text(format!("{name} "))
-                .strong(units::bare(value))
+                .strong(shown)
                 .page(Markup::literal("</span>"));
         }
     }
@@ -200,4 +225,27 @@ fn related(verdict: &Verdict, finding: &Finding) -> Vec<Part> {
         kind.terminal(&relation.cause).page(name.markup(usize::MAX))
     });
     vec![Part::list(lines)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_what_the_sentence_says_they_are() {
+        assert_eq!(shown(0.596, Show::Percent), "59.6 %");
+        assert_eq!(shown(67_108_864.0, Show::Bytes), "64 MiB");
+        assert_eq!(shown(48_112.4, Show::Count), "48,112");
+        for (says, number, has) in [
+            ("the kernel used 59.6 % of the CPU time", "59.6 %", true),
+            ("39 sessions at a time, against 0 before", "39", true),
+            ("39 sessions at a time, against 0 before", "9", false),
+            ("it was at 7.5, then it ended at 7.", "7", true),
+            ("it was at 7.5", "7", false),
+            ("12,345 rows", "12", false),
+            ("at 866/s", "866/s", true),
+        ] {
+            assert_eq!(has_number(says, number), has, "{says}: {number}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod absences;
 pub(crate) mod brief;
+pub(crate) mod chain;
 pub(crate) mod compare;
 pub(crate) mod findings;
 pub(crate) mod locks;

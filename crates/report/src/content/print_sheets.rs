@@ -1,14 +1,14 @@
 //! What of an incident goes on two sheets of paper: first what it was and what to do, then why and where it is from.
 //!
-//! A post-mortem is read by people who were not there, long after: so the whole sentence of the verdict is there, and
-//! the sheets bring no more of each thing than fits on them.
+//! A post-mortem is read by people who were not there, long after: so what the cause is stands in sentences, and the
+//! sheets bring no more of each thing than fits on them.
 
 use diagnosis::{Verdict, Witness};
 use model::Incident;
 
 use super::absences::sentence;
 use super::brief::{
-    self, CLIENT_IMPACT, CONFIDENCE, CURRENT_ACTIVITY, DO_NOW, NOT_ALL, REFUTED, SINCE, WHO,
+    self, CLIENT_IMPACT, CONFIDENCE, CURRENT_ACTIVITY, DO_NOW, NOT_ALL, REFUTED, SINCE,
 };
 use super::findings::{self, Context};
 use crate::document::{Answer, Part, Prose, Section};
@@ -29,6 +29,18 @@ const FILES_MAX: usize = 3;
 /// A longer sign ends at the end of a clause, or of a word, in characters: with its numbers it takes two lines.
 const SIGN_MAX: usize = 140;
 
+/// The title above who did it.
+pub(crate) const WHO: &str = "Who did it, and how sure it is";
+
+/// What the cause is, for people who may not know it, and what else had a part in it. Where no cause was found, the
+/// verdict's own sentence.
+pub(crate) fn in_sentences(verdict: &Verdict) -> String {
+    match brief::found(verdict) {
+        Some(first) => first.what.clone() + &brief::relations(verdict),
+        None => verdict.sentence.clone(),
+    }
+}
+
 /// What stands above the pictures of the stall.
 pub(crate) fn above(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     brief::answers_to(&[CLIENT_IMPACT, SINCE], incident, verdict)
@@ -47,7 +59,8 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
         picked: None,
     };
     let signs = |all: &[Witness], most: usize| {
-        let shown: Vec<Witness> = all.iter().take(most).map(shortened).collect();
+        let all = brief::without_repetition(all);
+        let shown: Vec<Witness> = all.iter().take(most).copied().map(shortened).collect();
         let mut parts = findings::witnesses(&context, &shown);
         if all.len() > most {
             let more = all.len() - most;
@@ -78,8 +91,8 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
         (title, why),
         ("Against", against),
         (
-            "Who did it, and how sure it is",
-            brief::answers_to(&[WHO, CONFIDENCE, NOT_ALL], incident, verdict),
+            WHO,
+            brief::answers_to(&[brief::WHO, CONFIDENCE, NOT_ALL], incident, verdict),
         ),
         ("Absent evidence", absent(incident, verdict)),
         ("Where this is from", provenance(incident, verdict)),

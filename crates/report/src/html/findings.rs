@@ -4,10 +4,12 @@
 use diagnosis::{Finding, Verdict};
 use model::Incident;
 
+use super::chain;
 use super::document::{blocks, parts, prose};
 use super::head::badge;
 use crate::anchors;
 use crate::content::absences;
+use crate::content::chain::of_sessions;
 use crate::content::findings::{self, Context, PageColumn};
 use crate::markup::{Markup, markup};
 use crate::pick::Picked;
@@ -61,7 +63,7 @@ fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
     };
     markup!(
         "<article class=\"finding {level}\" id=\"{id}\"><header><h3><span class=\"ordinal\">{ordinal}</span> \
-         {title} {badge} <code>{cause}</code></h3><p>{what}</p></header>\n<div class=\"halves\">\
+         {title} {badge} <code>{cause}</code></h3><p>{what}</p></header>\n{queue}<div class=\"halves\">\
          {remedy}{evidence}</div></article>\n",
         level = finding.level.word(),
         id = anchors::finding(index),
@@ -70,6 +72,7 @@ fn article(context: &Context<'_>, index: usize, finding: &Finding) -> Markup {
         title = finding.title,
         cause = finding.cause,
         what = prose(&finding.what),
+        queue = chain::picture(&of_sessions(&finding.actors)),
         remedy = half(PageColumn::Remedy, "half remedy"),
         evidence = half(PageColumn::Evidence, "half"),
     )

@@ -2,6 +2,7 @@
 
 use model::{Incident, LockTable};
 
+use super::chain;
 use super::document::parts;
 use crate::content::locks;
 use crate::markup::{Markup, markup};
@@ -26,7 +27,8 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         (false, true) => " before the onset",
         (false, false) => " after the stall",
     };
-    let mut out = markup!(
+    let mut out = chain::chains(incident);
+    out += markup!(
         "<p>{}{place}. {}</p>",
         range(incident, shown),
         locks::depth(shown),

@@ -1,6 +1,7 @@
 //! One self-contained page.
 
 mod bars;
+mod chain;
 mod charts;
 mod compare;
 mod document;
@@ -151,11 +152,7 @@ fn page(
     out += nav(&sections);
     for Section { id, title, body } in sections {
         let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
-        out += match id {
-            // Whoever scrolls on asks why.
-            "findings" => section(id, title, body),
-            _ => folded(id, title, body),
-        };
+        out += folded(id, title, body);
     }
     out += Markup::literal("</main>\n");
     out += footer(incident);
@@ -211,10 +208,7 @@ fn nav(sections: &[Section]) -> Markup {
     let links: Markup = sections
         .iter()
         .map(|section| {
-            let id = match section.id {
-                "findings" => section.id.to_owned(),
-                id => inside(id),
-            };
+            let id = inside(section.id);
             markup!("<li><a href=\"#{}\">{}</a></li>", id, section.title)
         })
         .collect();

@@ -1,21 +1,16 @@
-//! What the threads did: equal stacks in the stall against the minute before, and who held what
-//! the crowd waited for.
+//! What the threads did: equal stacks in the stall against the minute before.
 
 use crate::markup::{Markup, markup, row};
 use std::collections::{BTreeMap, HashMap};
 
-use model::{
-    ChainLink, Incident, LockTable, Millis, RunState, SnapshotMeta, SnapshotMethod, StackId,
-    ThreadRun, WaitChain, Window,
-};
+use model::{Incident, Millis, RunState, SnapshotMeta, SnapshotMethod, StackId, ThreadRun, Window};
 
 use super::{
     frames,
-    table::{CellKind, Table, cell, column},
+    table::{CellKind, Table, column},
 };
 use crate::document::Stack;
 use crate::{
-    evidence::chain::chain_sentence,
     time_format,
     units::{Quantity, digits, grouped},
 };
@@ -26,8 +21,6 @@ const CALM_MS: Millis = 60_000;
 const GROUPS_MAX: usize = 12;
 /// Groups that can be unfolded.
 const GROUPS_FOLDED_MAX: usize = 60;
-/// Chains told.
-const CHAINS_MAX: usize = 5;
 /// Thread names told of a group.
 const NAMES_MAX: usize = 4;
 
@@ -43,8 +36,7 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
     if seen == [0, 0] {
         return None;
     }
-    let mut out = chains(incident);
-    out += markup!("<p>{}</p>", taken(&evidence.snapshots, seen));
+    let mut out = markup!("<p>{}</p>", taken(&evidence.snapshots, seen));
     let groups = groups(&evidence.runs, &moments, [calm, stall]);
     let rows: Vec<Vec<Markup>> = groups
         .iter()
@@ -221,74 +213,6 @@ impl Group {
             self.longest_ms
                 .map_or_else(String::new, time_format::duration),
         ]
-    }
-}
-
-/// The chains of the stall, each once, the largest crowd first.
-fn chains(incident: &Incident) -> Markup {
-    let stall = incident.stall_window();
-    let inside = |table: &&LockTable| table.to >= stall.from && table.from <= stall.to;
-    let tables = || incident.stacks.locks.iter().filter(inside);
-    let crowd = |chain: &WaitChain| chain.links.first().map_or(0, |link| link.waiters);
-    let locks = |chain: &WaitChain| -> Vec<String> {
-        chain.links.iter().map(|link| link.lock.clone()).collect()
-    };
-    let mut found: BTreeMap<Vec<String>, (&WaitChain, usize)> = BTreeMap::new();
-    for chain in tables().flat_map(|table| &table.chains) {
-        let entry = found.entry(locks(chain)).or_insert((chain, 0));
-        entry.1 += 1;
-        if crowd(chain) > crowd(entry.0) {
-            entry.0 = chain;
-        }
-    }
-    let mut found: Vec<(&WaitChain, usize)> = found.into_values().collect();
-    found.retain(|(chain, _)| !chain.links.is_empty());
-    found.sort_by_key(|(chain, _)| std::cmp::Reverse(crowd(chain)));
-    if found.is_empty() {
-        return Markup::new();
-    }
-    let all = tables().count();
-    let items: Markup = found
-        .iter()
-        .take(CHAINS_MAX)
-        .map(|(chain, times)| {
-            let times = match (all, times) {
-                (0 | 1, _) => Markup::new(),
-                (_, times) => markup!(
-                    " <small>in {times} of {all} lock tables</small>",
-                    ..times,
-                    ..all
-                ),
-            };
-            markup!(
-                "<li>{}.{times}{}</li>",
-                cell(&chain_sentence(chain)),
-                holders(incident, chain),
-                ..times
-            )
-        })
-        .collect();
-    markup!("<ol class=\"chains\">{items}</ol>", ..items)
-}
-
-fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
-    let holder = |link: &ChainLink| {
-        let holder = link.holder.as_ref()?;
-        Some(markup!(
-            "<p>Thread <b>{}</b> ({}), holder of {}:</p>{}",
-            holder.tid,
-            cell(&holder.name),
-            cell(&link.lock),
-            frames::list(&Stack::from_book(&incident.stacks.book, holder.stack))
-        ))
-    };
-    let stacks: Markup = chain.links.iter().filter_map(holder).collect();
-    match stacks.is_empty() {
-        true => Markup::new(),
-        false => markup!(
-            "<details><summary>What they stood in</summary>{stacks}</details>",
-            ..stacks
-        ),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The synthetic incident's verdict.
 
-use diagnosis::{Actor, Finding, Level, Rejected, Relation, Remedy, SourceRead, Verdict, Witness};
+use diagnosis::{
+    Actor, Finding, Level, Rejected, Relation, Remedy, Show, SourceRead, Verdict, Witness,
+};
 use model::{Absent, Reason};
 
 /// A witness of a source with its numbers and signals.
@@ -20,6 +22,10 @@ pub(crate) fn witness(
         limit: numbers[2],
         signals: signals.iter().map(|name| (*name).to_owned()).collect(),
         conclusive: id == "warnings-rate",
+        show: match numbers[0] {
+            Some(share) if share < 1.0 => Show::Percent,
+            _ => Show::Count,
+        },
     }
 }
 
@@ -44,11 +50,13 @@ pub(crate) fn verdict() -> Verdict {
                 cause: "thp-compaction".to_owned(),
                 title: "Transparent huge pages: compaction in page faults".to_owned(),
                 why: "vmstat.compact_stall did not grow in the stall, and THP is off for this process".to_owned(),
+                looked_in: Vec::new(),
             },
             Rejected {
                 cause: "mutex-contention".to_owned(),
                 title: "Contention on an InnoDB latch".to_owned(),
                 why: "InnoDB had no semaphore wait at the trigger".to_owned(),
+                looked_in: Vec::new(),
             },
         ],
         absent: vec![Absent::new("profile", Reason::Permission, "perf_event_paranoid is 3; CAP_PERFMON would bring it")],

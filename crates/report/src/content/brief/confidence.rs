@@ -55,7 +55,7 @@ fn strongest(witnesses: &[Witness]) -> Option<&Witness> {
 }
 
 /// What a sign says, without words of ours.
-pub(super) fn witness_text(witness: &Witness, length: usize) -> String {
+pub(crate) fn witness_text(witness: &Witness, length: usize) -> String {
     let says = witness.says.replace(", against ", ", ");
     quoted(
         &coarse(&says.replace(" before the onset", " before")),

@@ -17,6 +17,7 @@ mod client_impact;
 mod confidence;
 mod current_activity;
 mod phrases;
+mod related;
 mod remedy;
 mod who;
 
@@ -27,7 +28,10 @@ use crate::document::{Answer, Part, Prose};
 use crate::time_format;
 
 pub(crate) use client_impact::client_impact;
-pub(crate) use phrases::quoted;
+pub(crate) use confidence::witness_text;
+pub(crate) use phrases::{capital, quoted, sentence, span};
+pub(crate) use related::{relations, without_repetition};
+pub(crate) use remedy::first as first_step;
 
 /// The questions, as they are asked.
 pub(crate) const CLIENT_IMPACT: &str = "users felt";

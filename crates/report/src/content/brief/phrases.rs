@@ -55,7 +55,7 @@ fn coarse_word(word: &str) -> String {
 }
 
 /// A time: `140 ms`, `1.2 s`, `7 h 11 min`.
-pub(super) fn span(seconds: f64) -> String {
+pub(crate) fn span(seconds: f64) -> String {
     let ms = (seconds * 1000.0).max(0.0);
     match ms {
         // Most ages are whole seconds.
@@ -66,14 +66,14 @@ pub(super) fn span(seconds: f64) -> String {
 }
 
 /// A text with a capital at its begin.
-pub(super) fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|first| first.to_uppercase());
     first.into_iter().flatten().chain(chars).collect()
 }
 
 /// A text that ends as a sentence does.
-pub(super) fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim().trim_end_matches([';', ',', ':']);
     match text.ends_with(['.', '!', '?', '…']) {
         true => text.to_owned(),

@@ -71,7 +71,7 @@ const OTHERS_MIN: usize = 2;
 const KILL_RISK: &str = "what is killed is rolled back, which takes time.";
 
 /// The first step, its risk, its undo: a line each.
-pub(super) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
+pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     let remedy = &finding.remedy;
     let paired = remedy.paired();
     let Some((index, chosen)) = chosen(server, &paired.now) else {
@@ -97,18 +97,43 @@ pub(super) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         Level::Possible => "If it is this: ",
         _ => "",
     };
-    let mut lines = vec![format!("{guess}{says}{note}")];
+    let mut lines = vec![marked(guess, &says).text(note)];
     let risk = match ends_session(&step) {
         true => Some(kill_risk(&remedy.risk)),
         false => risk(finding, &step),
     };
     let beside = |word: &str, text: &str| {
         let text = shortened(text.trim(), BESIDE_MAX);
-        format!("{word}: {}", sentence(text))
+        marked(&format!("{word}: "), &sentence(text))
     };
     lines.extend(risk.map(|risk| beside("Risk", risk)));
     lines.extend(undo.map(|undo| beside("Undo", undo)));
-    lines.into_iter().map(Prose::from).collect()
+    lines
+}
+
+/// A sentence whose command is marked as one, where it has one: it is found at a glance, and copied.
+fn marked(begin: &str, says: &str) -> Prose {
+    let says = says.trim();
+    let bare = says.strip_suffix('.').unwrap_or(says);
+    let parts = steps::step_parts(bare);
+    let texts = parts.iter().map(|part| match part {
+        StepPart::Command(text) | StepPart::Prose(text) => *text,
+    });
+    // It is said word by word as it was.
+    if texts.collect::<Vec<&str>>().join(" ") != bare {
+        return Prose::from(format!("{begin}{says}"));
+    }
+    let mut out = Prose::from(begin);
+    for (number, part) in parts.iter().enumerate() {
+        if number > 0 {
+            out = out.text(" ");
+        }
+        out = match part {
+            StepPart::Command(text) => out.code(text),
+            StepPart::Prose(text) => out.text(text),
+        };
+    }
+    out.text(says.get(bare.len()..).unwrap_or_default())
 }
 
 /// A step without who it is about: that stands a line above, with all that is known.
