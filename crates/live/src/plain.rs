@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use model::{ProbeOutcome, Window};
 use report::evidence::heat::{self, Cell};
-use report::format;
+use report::{format, plain_words};
 
 use crate::model::Model;
 use crate::screens;
@@ -147,7 +147,7 @@ fn stalls(model: &Model) -> Vec<Change> {
         let first = verdict.findings.first();
         let cause = first.map_or("", |first| first.cause.as_str());
         let level = first.map_or("", |first| first.level.word());
-        let text = format!("verdict: {}", verdict.sentence);
+        let text = format!("verdict: {}", plain_words::verdict_text(verdict));
         out.push(Change::keyed(at, format!("{at} {cause} {level}"), text));
         let steps = first.map_or(&[][..], |first| &first.remedy.now);
         out.extend(steps.iter().enumerate().map(|(index, step)| {

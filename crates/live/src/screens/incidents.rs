@@ -28,9 +28,12 @@ pub fn body(view: &View<'_>) -> Body {
             .collect(),
     };
     let files = known.iter().filter(|one| one.path.is_some()).count();
+    let stalls = match known.len() {
+        1 => "1 stall".to_owned(),
+        count => format!("{count} stalls"),
+    };
     let head = Line::plain(&format!(
-        "{} stalls, {files} of them with a file: Enter opens it, Backspace comes back",
-        known.len()
+        "{stalls}, {files} with a file: Enter opens it, Backspace comes back"
     ));
     Body::from_table(
         vec![head],

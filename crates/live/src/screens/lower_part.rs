@@ -49,6 +49,9 @@ pub fn waits(view: &View<'_>, most: usize) -> Vec<Line> {
     lines
 }
 
+/// Behind what is absent.
+const WHY: &str = "; 9 says why";
+
 /// What is absent at this moment, and when there was an incident last.
 pub fn absent(view: &View<'_>) -> Line {
     let mut names: Vec<String> = view
@@ -56,15 +59,20 @@ pub fn absent(view: &View<'_>) -> Line {
         .absent
         .iter()
         .filter(|timed| view.model.is_absent(timed, view.at))
-        .map(|timed| format!("{} ({})", timed.absent.what, timed.absent.reason.to_text()))
+        .map(|timed| timed.absent.what.clone())
         .collect();
+    names.sort();
     names.dedup();
     let count = names.len();
     let right = last_incident(view);
     let room = view.columns.saturating_sub(right.len() + 2);
     let words = match count {
-        0 => "nothing is absent".to_owned(),
-        _ => format!("absent ({count}): {}", names.join(", ")),
+        0 if view.incident().absent.is_empty() => "nothing is absent".to_owned(),
+        0 => "nothing is absent now; 9 says what was".to_owned(),
+        _ => {
+            let names = format!("absent: {}", names.join(", "));
+            cut(&Line::plain(&names).text(), room.saturating_sub(WHY.len())) + WHY
+        }
     };
     Line::colored(Ink::Dim, &cut(&Line::plain(&words).text(), room)).right(
         Ink::Dim,

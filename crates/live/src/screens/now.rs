@@ -1,7 +1,7 @@
 //! 1, Now: is it stalled, why, since when, what next.
 
 use diagnosis::{Finding, Level, Verdict};
-use report::format;
+use report::{format, plain_words};
 
 use super::departures::{self, Departure};
 use super::view::{Body, View};
@@ -117,16 +117,12 @@ fn witnesses(finding: &Finding, view: &View<'_>, with: usize, against: usize) ->
         Line::colored(ink, &format!("     {sign} "))
             .add(Ink::Plain, &cut(says, view.columns.saturating_sub(7)))
     };
-    let signs = finding
-        .witnesses
-        .iter()
-        .take(with)
-        .map(|one| told("+", Ink::Bad, &one.says));
-    let others = finding
-        .against
-        .iter()
-        .take(against)
-        .map(|one| told("-", Ink::Good, &one.says));
+    let signs = plain_words::signs(&finding.witnesses);
+    let signs = signs.into_iter().take(with);
+    let signs = signs.map(|one| told("+", Ink::Bad, &plain_words::sign_text(one)));
+    let others = plain_words::signs(&finding.against);
+    let others = others.into_iter().take(against);
+    let others = others.map(|one| told("-", Ink::Good, &plain_words::sign_text(one)));
     signs.chain(others).collect()
 }
 
@@ -183,13 +179,10 @@ fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
 
 fn next(view: &View<'_>) -> Line {
     let first = told(view).and_then(|verdict| verdict.findings.first());
-    let step = first.and_then(|finding| {
-        finding
-            .remedy
-            .now
-            .first()
-            .or(finding.remedy.durable.first())
-    });
+    let server = &view.incident().server;
+    let step = first
+        .map(|finding| plain_words::first_step(server, finding))
+        .filter(|step| !step.is_empty());
     let line = Line::colored(Ink::Strong, "NEXT ");
     let keys = match view.columns >= 70 {
         true => "  r all, risk, undo  w why",

@@ -2,6 +2,8 @@
 
 use diagnosis::{Finding, Verdict};
 
+use report::plain_words;
+
 use super::view::View;
 use crate::ink::{Ink, Line, wrapped};
 use crate::keys;
@@ -98,7 +100,12 @@ fn title(finding: &Finding) -> String {
 }
 
 fn why(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
-    let mut out = wrapped(Ink::Strong, &verdict.sentence, 0, view.columns);
+    let mut out = wrapped(
+        Ink::Strong,
+        &plain_words::verdict_text(verdict),
+        0,
+        view.columns,
+    );
     for finding in &verdict.findings {
         heading(&mut out, &title(finding));
         out.extend(wrapped(Ink::Plain, &finding.what, 0, view.columns));
@@ -154,7 +161,7 @@ fn why(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
         for one in &verdict.rejected {
             out.extend(wrapped(
                 Ink::Plain,
-                &format!("- {}: {}", one.title, one.why),
+                &format!("- {}: {}", one.title, plain_words::rejection(one)),
                 2,
                 view.columns,
             ));
