@@ -52,13 +52,14 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
     };
     let mut text = String::new();
     if !caught.is_empty() {
-        let count = caught.len();
-        let plural = if count == 1 { "" } else { "s" };
+        let incidents = match (caught.len(), around.left_out) {
+            (1, 0) => "1 incident".to_owned(),
+            (count, 0) => format!("{count} incidents"),
+            (shown, left_out) => format!("{shown} of {} incidents", shown + left_out),
+        };
         text += &wrapped(
             "",
-            &format!(
-                "{count} incident{plural} in {dir}, {order}. More of one: freezeframe explain FILE"
-            ),
+            &format!("{incidents} in {dir}, {order}. More of one: freezeframe explain FILE"),
             width,
         );
         text += &format!(

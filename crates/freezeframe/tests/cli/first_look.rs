@@ -111,6 +111,7 @@ fn incidents_are_listed_sorted_and_filtered() {
     assert_eq!(lengths(&list(&["--shorter", "5s"])), ["5.0", "2.0"]);
     let latest = list(&["--limit", "1"]);
     assert_eq!(lengths(&latest), ["5.0"]);
+    assert!(latest.starts_with("1 of 3 incidents in "), "{latest}");
     assert!(
         latest.contains("\n2 more are not shown: --limit 0\n"),
         "{latest}"
