@@ -5,15 +5,25 @@ use diagnosis::{Finding, Rejected, Verdict, Witness};
 use model::Server;
 
 use crate::content::{absences, brief};
+use crate::standard;
 
 /// Longer signs end at the end of a clause, in characters.
 const SIGN_MAX: usize = 160;
+
+/// How a verdict without a finding goes on.
+const NOT_JUDGED: &str = " Not judged, because evidence is absent";
 
 /// The verdict in sentences: the cause with its level, what else had a part in it, the sign that says most. Where no cause
 /// was found, the verdict's own sentence.
 pub fn verdict_text(verdict: &Verdict) -> String {
     let Some(first) = brief::found(verdict) else {
-        return verdict.sentence.clone();
+        // Behind that stand the ids of dozens of causes.
+        return match verdict.sentence.split_once(NOT_JUDGED) {
+            Some((seen, _)) => {
+                format!("{seen} Not every cause could be judged: evidence is absent.")
+            }
+            None => verdict.sentence.clone(),
+        };
     };
     let relations = brief::relations(verdict);
     let sign = signs(&first.witnesses).into_iter().next();
@@ -44,4 +54,69 @@ pub fn first_step(server: &Server, finding: &Finding) -> String {
 /// Why a cause that looked alike is not it, without patterns and formulas.
 pub fn rejection(rejected: &Rejected) -> String {
     absences::in_words(rejected)
+}
+
+/// A signal as people call it: `connect (probe latency)`, `AnonHugePages (the kernel's memory figures)`.
+pub fn signal(name: &str) -> String {
+    if let Some((title, label)) = standard::line_of(name) {
+        let mut letters = title.chars();
+        let title = match (letters.next(), letters.next()) {
+            (Some(first), Some(second)) if second.is_lowercase() => {
+                format!(
+                    "{}{}",
+                    first.to_lowercase(),
+                    title.get(first.len_utf8()..).unwrap_or("")
+                )
+            }
+            _ => title.to_owned(),
+        };
+        return format!("{label} ({title})");
+    }
+    match (name.split_once('.'), model::area_of(name)) {
+        (Some((_, own)), Some(area)) => {
+            format!("{} ({})", own.replace(['_', '.'], " "), area.plain)
+        }
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_have_names_for_people() {
+        for (name, words) in [
+            ("probe.connect_us", "connect (probe latency)"),
+            ("cpu.system_share", "system (CPU)"),
+            (
+                "meminfo.AnonHugePages",
+                "AnonHugePages (the kernel's memory figures)",
+            ),
+            (
+                "innodb.history_list_length",
+                "history list length (the status of InnoDB)",
+            ),
+            ("shop.orders", "shop.orders"),
+        ] {
+            assert_eq!(signal(name), words);
+        }
+    }
+
+    #[test]
+    fn causes_that_could_not_be_judged_are_no_list() {
+        let verdict = Verdict {
+            sentence: "No known cause fits. Seen: x. Not judged, because evidence is absent (innodb): a, b.".to_owned(),
+            findings: Vec::new(),
+            mechanism: Vec::new(),
+            folded: Vec::new(),
+            rejected: Vec::new(),
+            absent: Vec::new(),
+            sources: Vec::new(),
+        };
+        assert_eq!(
+            verdict_text(&verdict),
+            "No known cause fits. Seen: x. Not every cause could be judged: evidence is absent."
+        );
+    }
 }

@@ -245,6 +245,18 @@ const STANDARD: [Standard; 23] = [
     ),
 ];
 
+/// The title of the chart that a signal is always in, and what its line is called there.
+pub(crate) fn line_of(name: &str) -> Option<(&'static str, &'static str)> {
+    STANDARD.iter().find_map(|standard| {
+        standard.parts.iter().find_map(|part| match part {
+            Part::Signals(signal, label) if *signal == name && !label.is_empty() => {
+                Some((standard.title, *label))
+            }
+            _ => None,
+        })
+    })
+}
+
 /// The standard charts whose signals are there, in the table's order.
 pub(crate) fn charts(incident: &Incident) -> Vec<Chart> {
     STANDARD

@@ -10,6 +10,7 @@
 mod axe;
 mod browser;
 mod chromium;
+mod first_screen;
 mod guard;
 mod pages;
 mod seconds;

@@ -12,6 +12,9 @@ const LEFT_OUT: [&str; 3] = ["clock.", "probe.query_outcome", "probe.connect_out
 /// Status variables that are of all the time since the server's start.
 const SINCE_START: [&str; 4] = ["_time_max", "_time_avg", ".Uptime", ".Max_used_connections"];
 
+/// How names of signals begin that tell what recording does and costs.
+const OWN: [&str; 2] = ["recorder.", "stacks.wall"];
+
 /// A departure below this many usual swings is none.
 const LEAST: f64 = 2.0;
 
@@ -34,6 +37,14 @@ pub struct Departure<'a> {
 pub fn all<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
     let mut all = every(view);
     all.retain(|one| one.by.abs() >= LEAST);
+    all
+}
+
+/// The same without what the recorder does itself: on a first screen that is noise.
+pub fn of_server_and_host<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
+    let mut all = all(view);
+    let is_own = |name: &str| OWN.iter().any(|begin| name.starts_with(begin));
+    all.retain(|one| !is_own(&one.series.name));
     all
 }
 

@@ -1,6 +1,6 @@
 //! The lower part of the first screen: waits, what else moved, what is absent.
 
-use report::format;
+use report::{format, plain_words};
 
 use super::departures;
 use super::view::View;
@@ -105,7 +105,7 @@ fn last_incident(view: &View<'_>) -> String {
 
 /// Where there is room left: what else is not as it was.
 pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
-    let all = departures::all(view);
+    let all = departures::of_server_and_host(view);
     if room < 5 || all.is_empty() {
         return Vec::new();
     }
@@ -114,7 +114,7 @@ pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
         Line::colored(Ink::Strong, "NOT AS USUAL").right(Ink::Dim, "7 all", view.columns),
     ];
     lines.extend(all.iter().take(room.saturating_sub(3)).map(|one| {
-        let name = Line::plain(&one.series.name).text();
+        let name = Line::plain(&plain_words::signal(&one.series.name)).text();
         let mut line = Line::plain(&cut(&name, 30));
         let usually = format::value(one.series, one.spread.mean);
         for (column, text) in [

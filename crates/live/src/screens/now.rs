@@ -131,7 +131,10 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
     let line = |text: &str| Line::plain(&cut(text, view.columns));
     let mut lines = vec![Line::colored(Ink::Strong, "WHY  ").add(
         Ink::Plain,
-        &cut(&verdict.sentence, view.columns.saturating_sub(5)),
+        &cut(
+            &plain_words::verdict_text(verdict),
+            view.columns.saturating_sub(5),
+        ),
     )];
     for finding in verdict.folded.iter().take(2) {
         lines.push(line(&format!(
@@ -156,16 +159,16 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
 
 /// Nothing is wrong: what moved most.
 fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
-    let all: Vec<Departure<'_>> = departures::all(view);
+    let all: Vec<Departure<'_>> = departures::of_server_and_host(view);
     let mut lines = vec![
         Line::colored(Ink::Strong, "WHY  ")
             .add(Ink::Plain, "no stall; farthest from the time before:"),
     ];
     for one in all.iter().take(signs.min(3)) {
         let text = format!(
-            "     {} {} {}, usually {}",
+            "     {} {}: {}, usually {}",
             one.change,
-            one.series.name,
+            plain_words::signal(&one.series.name),
             format::value(one.series, one.now),
             format::value(one.series, one.spread.mean)
         );
