@@ -25,6 +25,7 @@ mod stacks;
 mod table;
 mod threads;
 mod timeline;
+mod waiting;
 
 use crate::markup::{Markup, Show, markup};
 use diagnosis::Verdict;
@@ -83,10 +84,11 @@ fn page(
     let picked = pick::charts(incident, verdict);
     let of = |id, title, body| Section { id, title, body };
     let profile = profile::section(incident, options.script);
-    let scripts: &[Script] = match (options.script, &profile) {
+    let has_flame = profile.is_some() || !incident.stacks.runs.is_empty();
+    let scripts: &[Script] = match (options.script, has_flame) {
         (false, _) => &[],
-        (true, None) => &[Script::REPORT],
-        (true, Some(_)) => &[Script::REPORT, Script::FLAME],
+        (true, false) => &[Script::REPORT],
+        (true, true) => &[Script::REPORT, Script::FLAME],
     };
     let sections = [
         of(
@@ -120,7 +122,11 @@ fn page(
             heat::section(incident),
         ),
         of("profile", "Where the processors were", profile),
-        of("stacks", "What the threads did", stacks::section(incident)),
+        of(
+            "stacks",
+            "What the threads did",
+            stacks::section(incident, options.script),
+        ),
         of("locks", "Locks", locks::section(incident)),
         of("signals", "Other signals", charts::other(incident, &picked)),
         of("sessions", "Sessions", sessions::section(incident)),

@@ -8,6 +8,7 @@ use model::{Incident, Millis, RunState, SnapshotMeta, SnapshotMethod, StackId, T
 use super::{
     frames,
     table::{CellKind, Table, column},
+    waiting,
 };
 use crate::document::Stack;
 use crate::{
@@ -24,7 +25,7 @@ const GROUPS_FOLDED_MAX: usize = 60;
 /// Thread names told of a group.
 const NAMES_MAX: usize = 4;
 
-pub(super) fn section(incident: &Incident) -> Option<Markup> {
+pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
     let evidence = &incident.stacks;
     let stall = incident.stall_window();
     let calm = Window {
@@ -37,6 +38,7 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         return None;
     }
     let mut out = markup!("<p>{}</p>", taken(&evidence.snapshots, seen));
+    out += waiting::figure(incident, &moments, [calm, stall], script);
     let groups = groups(&evidence.runs, &moments, [calm, stall]);
     let rows: Vec<Vec<Markup>> = groups
         .iter()
