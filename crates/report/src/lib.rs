@@ -8,7 +8,7 @@
 //! visible in the model: `Part::PageOnly`, `Prose::terminal`, `Column::page_only`, a limit of rows for each. The
 //! order of sections, the head of a report and the drawings are each medium's own.
 //!
-//! **On paper** (`content/paper`, `html/paper`). The page of an incident ends with two sheets that a screen does not
+//! **On paper** (`content/print_sheets`, `html/print_sheets`). The page of an incident ends with two sheets that a screen does not
 //! show; in print, style shows them in place of all else, so no script is needed. First what it was, what users felt,
 //! the pictures and what to do; then the signs of the first finding, who did it, what is absent, and where it is
 //! from. Each thing has a bound, so that both fit. Nothing in them has an id or a link: what it would lead to is not

@@ -203,8 +203,13 @@ fn title_of(curves: &[Curve]) -> String {
             common.get(..end).unwrap_or("")
         });
     match common.trim_end_matches(['.', '_']) {
-        "" => format!("{} and {} more", first.label, curves.len() - 1),
-        common if curves.len() > 1 => format!("{common}: {} signals", curves.len()),
-        common => common.to_owned(),
+        "" => format!("{} and {} more", words(&first.label), curves.len() - 1),
+        common if curves.len() > 1 => format!("{}: {} signals", words(common), curves.len()),
+        common => words(common),
     }
+}
+
+/// A title in words; the line below the chart has the signal's own name.
+fn words(name: &str) -> String {
+    standard::in_words(name)
 }

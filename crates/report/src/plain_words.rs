@@ -58,26 +58,7 @@ pub fn rejection(rejected: &Rejected) -> String {
 
 /// A signal as people call it: `connect (probe latency)`, `AnonHugePages (the kernel's memory figures)`.
 pub fn signal(name: &str) -> String {
-    if let Some((title, label)) = standard::line_of(name) {
-        let mut letters = title.chars();
-        let title = match (letters.next(), letters.next()) {
-            (Some(first), Some(second)) if second.is_lowercase() => {
-                format!(
-                    "{}{}",
-                    first.to_lowercase(),
-                    title.get(first.len_utf8()..).unwrap_or("")
-                )
-            }
-            _ => title.to_owned(),
-        };
-        return format!("{label} ({title})");
-    }
-    match (name.split_once('.'), model::area_of(name)) {
-        (Some((_, own)), Some(area)) => {
-            format!("{} ({})", own.replace(['_', '.'], " "), area.plain)
-        }
-        _ => name.to_owned(),
-    }
+    standard::in_words(name)
 }
 
 #[cfg(test)]

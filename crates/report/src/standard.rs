@@ -245,8 +245,32 @@ const STANDARD: [Standard; 23] = [
     ),
 ];
 
+/// A signal as people call it: its line in the chart that it is always in, else its name in its area.
+pub(crate) fn in_words(name: &str) -> String {
+    if let Some((title, label)) = line_of(name) {
+        let mut letters = title.chars();
+        let title = match (letters.next(), letters.next()) {
+            (Some(first), Some(second)) if second.is_lowercase() => {
+                format!("{}{}", first.to_lowercase(), letters_behind(title, first))
+            }
+            _ => title.to_owned(),
+        };
+        return format!("{label} ({title})");
+    }
+    match (name.split_once('.'), model::area_of(name)) {
+        (Some((_, own)), Some(area)) => {
+            format!("{} ({})", own.replace(['_', '.'], " "), area.plain)
+        }
+        _ => name.to_owned(),
+    }
+}
+
+fn letters_behind(text: &str, first: char) -> &str {
+    text.get(first.len_utf8()..).unwrap_or("")
+}
+
 /// The title of the chart that a signal is always in, and what its line is called there.
-pub(crate) fn line_of(name: &str) -> Option<(&'static str, &'static str)> {
+fn line_of(name: &str) -> Option<(&'static str, &'static str)> {
     STANDARD.iter().find_map(|standard| {
         standard.parts.iter().find_map(|part| match part {
             Part::Signals(signal, label) if *signal == name && !label.is_empty() => {

@@ -5,7 +5,7 @@ use crate::chart::{self, ChartFrame, StripLayout};
 use crate::curve::Curve;
 use crate::markup::{Markup, markup};
 use crate::strip::{self, Strip};
-use crate::units::Quantity;
+use crate::units::{Quantity, bare, digits};
 use model::{Incident, Window};
 
 /// Height of one strip's plot in CSS pixels.
@@ -133,5 +133,10 @@ pub(super) fn mean(strip: &Strip, window: Window) -> Option<String> {
         false => strip.curves.first(),
     }?;
     let stats = curve.stats(window)?;
-    Some(curve.quantity.to_short_text(stats.mean))
+    Some(match curve.quantity {
+        // Hundredths of a session tell nobody anything.
+        Quantity::Count if stats.mean < 9.95 => digits((stats.mean * 10.0).round() / 10.0),
+        Quantity::Count => bare(stats.mean.round()),
+        quantity => quantity.to_short_text(stats.mean),
+    })
 }
