@@ -142,14 +142,6 @@ fn stalls(model: &Model) -> Vec<Change> {
             out.push(Change::new(wall(end), format!("stall ends after {lasted}")));
         }
     }
-    // It sees threads and stacks, which the history has not.
-    if let (Some(told), Some(stall)) = (&model.recorder, model.stalls.last())
-        && told.stalled_ms.is_some()
-        && !told.cause.is_empty()
-    {
-        let text = format!("the recorder says: {}", told.cause);
-        out.push(Change::new(wall(stall.trigger), text));
-    }
     if let Some(verdict) = &model.verdict {
         let at = wall(model.incident.stall.trigger);
         let first = verdict.findings.first();
