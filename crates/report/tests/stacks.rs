@@ -316,9 +316,9 @@ fn outside_text_is_text() {
     let incident = hostile();
     let book = &incident.stacks.book;
     let stall = &incident.stacks.profiles[1];
-    // The server has a graph, and what ran beside it another one.
+    // The server has a graph, what ran beside it another one, and who waited the third.
     for (page, scripts, graphs) in [
-        (page(&incident), 2, 2),
+        (page(&incident), 2, 3),
         (profile_page(NASTY, stall, book), 1, 1),
         (profile_diff_page(NASTY, (stall, book), (stall, book)), 1, 1),
     ] {
