@@ -9,10 +9,14 @@
 
 pub mod batch;
 pub mod batch_bytes;
+pub mod error;
+pub mod questions;
 pub mod row;
 pub mod sqlite;
+pub mod subject;
 pub mod table;
 pub mod tables;
+pub mod url;
 pub mod value;
 
 pub use batch::{Batch, Token};

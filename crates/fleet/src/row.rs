@@ -204,6 +204,8 @@ pub struct IncidentRow {
     pub rev: u32,
     /// Its name.
     pub name: String,
+    /// The functions of its shape.
+    pub heaviest: Vec<String>,
 }
 
 /// A witness of a finding.
@@ -476,6 +478,7 @@ impl Row for IncidentRow {
             self.frame_sha256.as_str().into(),
             unsigned(self.rev),
             self.name.as_str().into(),
+            words(&self.heaviest),
         ]
     }
 }

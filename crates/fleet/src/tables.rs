@@ -189,6 +189,11 @@ pub static INCIDENTS: Table = Table {
             "when it was judged, seconds since 1970: a later judgement replaces an earlier",
         ),
         column("name", Text, "the incident's name, as its file has it"),
+        column(
+            "heaviest",
+            List(&Word),
+            "the functions of its shape, the heaviest first",
+        ),
     ],
     sort_key: &["host_id", "onset", "incident_id"],
     partition: Partition::Month("onset"),

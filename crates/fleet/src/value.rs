@@ -97,6 +97,23 @@ pub fn id_text(id: &[u8; 16]) -> String {
     text
 }
 
+/// The identity that a UUID writes.
+pub fn id_of_text(text: &str) -> Option<[u8; 16]> {
+    let digits: Vec<u32> = text
+        .chars()
+        .filter(|c| *c != '-')
+        .map(|c| c.to_digit(16))
+        .collect::<Option<_>>()?;
+    let mut id = [0; 16];
+    if digits.len() != 2 * id.len() {
+        return None;
+    }
+    for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8);
+    }
+    Some(id)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +138,9 @@ mod tests {
     #[test]
     fn an_identity_is_written_as_a_uuid() {
         let id: [u8; 16] = std::array::from_fn(|index| index as u8 * 17);
-        assert_eq!(id_text(&id), "00112233-4455-6677-8899-aabbccddeeff");
+        let text = "00112233-4455-6677-8899-aabbccddeeff";
+        assert_eq!(id_text(&id), text);
+        assert_eq!(id_of_text(text), Some(id));
+        assert_eq!(id_of_text("00112233"), None);
     }
 }

@@ -1,26 +1,68 @@
-//! What SQLite is told to make the tables.
+//! What SQLite is told to make the tables and to fill them.
 //!
 //! A table's sort key is its primary key, so that no key stands twice. 64 bits of a hash are stored as SQLite's integer
 //! with the same bits, moments as whole numbers since 1970, words of a choice as the words, lists and maps as JSON.
 
 use std::fmt::Write as _;
 
-use crate::table::{Column, Table, Type};
+use crate::table::{Column, Repeated, Table, Type};
+
+/// The tokens of the batches that are in the store.
+pub const TOKENS: &str = "CREATE TABLE IF NOT EXISTS batch_tokens (token TEXT PRIMARY KEY, at INTEGER NOT NULL) \
+                          WITHOUT ROWID, STRICT";
+
+/// Ways to rows other than by their key.
+pub const INDEXES: [&str; 4] = [
+    "CREATE INDEX IF NOT EXISTS incidents_by_onset ON incidents (onset)",
+    "CREATE INDEX IF NOT EXISTS incidents_by_id ON incidents (incident_id)",
+    "CREATE INDEX IF NOT EXISTS findings_by_incident ON findings (incident_id)",
+    "CREATE INDEX IF NOT EXISTS stacks_by_incident ON stacks (incident_id)",
+];
 
 /// `CREATE TABLE` for this table.
 pub fn create(table: &Table) -> String {
     let mut sql = format!("CREATE TABLE IF NOT EXISTS {} (", table.name);
     for column in table.columns {
+        let (name, kind) = (name(column), type_name(column.of));
         let _ = write!(
             sql,
-            "{} {} NOT NULL DEFAULT {}, ",
-            name(column),
-            type_name(column.of),
+            "{name} {kind} NOT NULL DEFAULT {}, ",
             default(column.of)
         );
     }
     let key = table.sort_key.join(", ");
     let _ = write!(sql, "PRIMARY KEY ({key})) WITHOUT ROWID, STRICT");
+    sql
+}
+
+/// `INSERT` of a row of this table, with a place for each column's value.
+pub fn insert(table: &Table) -> String {
+    let names: Vec<String> = table.columns.iter().map(name).collect();
+    let places = vec!["?"; names.len()].join(", ");
+    let key = table.sort_key.join(", ");
+    let mut sql = format!(
+        "INSERT INTO {} ({}) VALUES ({places}) ON CONFLICT ({key}) DO ",
+        table.name,
+        names.join(", ")
+    );
+    match table.repeated {
+        Repeated::Largest(by) => {
+            let rest = table
+                .columns
+                .iter()
+                .filter(|column| !table.sort_key.contains(&column.name));
+            let set: Vec<String> = rest
+                .map(|column| format!("{0} = excluded.{0}", name(column)))
+                .collect();
+            let _ = write!(
+                sql,
+                "UPDATE SET {} WHERE excluded.{by} >= {}.{by}",
+                set.join(", "),
+                table.name
+            );
+        }
+        Repeated::Same | Repeated::MadeOf(_) => sql.push_str("NOTHING"),
+    }
     sql
 }
 
@@ -72,6 +114,12 @@ mod tests {
             "CREATE TABLE IF NOT EXISTS stack_frames (\"stack_id\" INTEGER NOT NULL DEFAULT 0, \
              \"frames\" TEXT NOT NULL DEFAULT '[]', \"seen\" INTEGER NOT NULL DEFAULT 0, \
              PRIMARY KEY (stack_id)) WITHOUT ROWID, STRICT"
+        );
+        assert_eq!(
+            insert(&tables::STACK_FRAMES),
+            "INSERT INTO stack_frames (\"stack_id\", \"frames\", \"seen\") VALUES (?, ?, ?) \
+             ON CONFLICT (stack_id) DO UPDATE SET \"frames\" = excluded.\"frames\", \"seen\" = excluded.\"seen\" \
+             WHERE excluded.seen >= stack_frames.seen"
         );
     }
 }

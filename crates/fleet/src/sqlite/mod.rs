@@ -1,3 +1,15 @@
-//! The embedded store: one SQLite file, for a handful of servers or for a directory of incidents.
+//! The embedded store: one SQLite file, for a handful of servers or for a directory of incidents in memory.
+//!
+//! The file is written ahead (WAL) and private (0600). A batch is one transaction with its token, so that a killed
+//! process leaves all of it or nothing.
 
+mod ask;
+mod cell;
 pub mod ddl;
+mod insert;
+mod open;
+mod retain;
+
+pub use ask::{Answer, Extent, Given};
+pub use insert::Inserted;
+pub use open::{Initialised, Store};

@@ -1,0 +1,65 @@
+//! What may go wrong with a fleet's store.
+
+use std::path::PathBuf;
+
+/// Why a store did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite's complaint.
+    #[error("{path}: {source}")]
+    Sqlite {
+        /// The file, or `memory`.
+        path: PathBuf,
+        /// The complaint.
+        source: rusqlite::Error,
+    },
+    /// The file system's complaint.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The complaint.
+        source: std::io::Error,
+    },
+    /// There is no file.
+    #[error(
+        "{path}: there is no store of a fleet; `freezeframe fleet init sqlite://{path}` makes one"
+    )]
+    NotThere {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("{path}: not the store of a fleet, and left as it is")]
+    NotAStore {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer program made it.
+    #[error(
+        "{path}: a newer freezeframe made its tables, in version {found}; this one knows up to {known}: use a newer one"
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// Its tables are of an older version.
+    #[error(
+        "{path}: its tables are of version {found}, and {known} is needed; `freezeframe fleet init sqlite://{path}` brings them there"
+    )]
+    TooOld {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The version that is needed.
+        known: u32,
+    },
+    /// A row does not fit its table.
+    #[error("a row of '{0}' does not fit its table")]
+    WrongRow(&'static str),
+}

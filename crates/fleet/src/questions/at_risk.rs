@@ -1,0 +1,23 @@
+//! Who is at risk and has not stalled yet.
+
+use super::{Format, Parameter, Question, column};
+
+pub(super) static QUESTION: Question = Question {
+    name: "at-risk",
+    asks: "Which servers are at risk, and have not stalled by it yet?",
+    sqlite: include_str!("at_risk.sqlite.sql"),
+    clickhouse: None,
+    parameters: &[Parameter::Since, Parameter::Now, Parameter::Rows],
+    columns: &[
+        column("host", "SERVER", Format::Text),
+        column("cause", "AT RISK OF", Format::Text),
+        column("why", "WHY", Format::Text),
+        column("signal", "SIGNAL", Format::Text),
+        column("worst", "WORST", Format::Number),
+        column("at", "WHEN", Format::Moment),
+        column("stalled_servers", "STALLED BY IT", Format::Count),
+    ],
+    days: 2,
+    empty: "No server shows a sign of a cause that it has not stalled by.",
+    note: "",
+};

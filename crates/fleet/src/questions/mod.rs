@@ -1,0 +1,133 @@
+//! The questions to a fleet: each a file with its sentence, its columns and its statement for each engine.
+//!
+//! A statement is fixed text with named parameters, so that `--sql` shows what runs. `:name` is SQLite's way to write one;
+//! ClickHouse's is `{name:Type}`. All statements know the same names, those of [`Parameter`].
+
+mod at_once;
+mod at_risk;
+mod builds;
+mod costs;
+mod like_this;
+mod new_in_stalls;
+mod new_statements;
+mod remedies;
+mod silent;
+mod unnamed;
+
+/// How the values of a column are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A text as it is.
+    Text,
+    /// A text that is a file's name: nothing of it is cut.
+    File,
+    /// A whole number.
+    Count,
+    /// A number with as many digits as it takes.
+    Number,
+    /// A length of time, seconds.
+    Duration,
+    /// A moment, milliseconds since 1970 UTC.
+    Moment,
+    /// A share between 0 and 1.
+    Share,
+    /// 64 bits that stand for a thing.
+    Hash,
+    /// A list of texts, a JSON array in SQLite.
+    List,
+}
+
+/// A column of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerColumn {
+    /// Its name in the statement and in JSON, with its unit where it has one (`stall_seconds`).
+    pub name: &'static str,
+    /// Its head for people.
+    pub title: &'static str,
+    /// How it is shown.
+    pub format: Format,
+}
+
+const fn column(name: &'static str, title: &'static str, format: Format) -> AnswerColumn {
+    AnswerColumn {
+        name,
+        title,
+        format,
+    }
+}
+
+/// What a statement can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Parameter {
+    /// `since`: from when on, milliseconds since 1970 UTC.
+    Since,
+    /// `now`: the moment of the question, milliseconds since 1970 UTC.
+    Now,
+    /// `rows`: how many rows are wanted.
+    Rows,
+    /// `me`: the incident that others are compared with, as its UUID; it is no answer itself.
+    Me,
+    /// `cause`: that incident's cause, empty when it has none.
+    Cause,
+    /// `shape`: that incident's shape, 64 bits.
+    Shape,
+    /// `stacks`: what was heavier in that stall than before, a list of 64 bits; in SQLite a JSON array of integers.
+    Stacks,
+}
+
+impl Parameter {
+    /// Its name in statements.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Since => "since",
+            Self::Now => "now",
+            Self::Rows => "rows",
+            Self::Me => "me",
+            Self::Cause => "cause",
+            Self::Shape => "shape",
+            Self::Stacks => "stacks",
+        }
+    }
+}
+
+/// A question to the fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// What it is asked by.
+    pub name: &'static str,
+    /// The question, one sentence.
+    pub asks: &'static str,
+    /// Its statement in SQLite.
+    pub sqlite: &'static str,
+    /// Its statement in ClickHouse, with the same columns; none until it is written.
+    pub clickhouse: Option<&'static str>,
+    /// What its statement is given.
+    pub parameters: &'static [Parameter],
+    /// The columns of the answer, as the statement has them.
+    pub columns: &'static [AnswerColumn],
+    /// How many days back it looks when nothing else is said.
+    pub days: u16,
+    /// What an empty answer means, and what to do about it.
+    pub empty: &'static str,
+    /// What to know of an answer; nothing where it says all.
+    pub note: &'static str,
+}
+
+/// All questions, in the order in which they are listed.
+pub static QUESTIONS: [&Question; 10] = [
+    &like_this::QUESTION,
+    &costs::QUESTION,
+    &at_risk::QUESTION,
+    &remedies::QUESTION,
+    &new_in_stalls::QUESTION,
+    &new_statements::QUESTION,
+    &builds::QUESTION,
+    &at_once::QUESTION,
+    &unnamed::QUESTION,
+    &silent::QUESTION,
+];
+
+/// The question with this name.
+pub fn question(name: &str) -> Option<&'static Question> {
+    QUESTIONS.into_iter().find(|question| question.name == name)
+}
