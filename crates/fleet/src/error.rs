@@ -8,7 +8,7 @@ pub enum StoreError {
     /// SQLite's complaint.
     #[error("{path}: {source}")]
     Sqlite {
-        /// The file, or `memory`.
+        /// The file, or what it is called.
         path: PathBuf,
         /// The complaint.
         source: rusqlite::Error,

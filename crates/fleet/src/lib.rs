@@ -10,6 +10,7 @@
 pub mod batch;
 pub mod batch_bytes;
 pub mod error;
+pub mod from_incident;
 pub mod questions;
 pub mod row;
 pub mod sqlite;

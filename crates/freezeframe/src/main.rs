@@ -12,6 +12,7 @@ mod episodes;
 mod explain;
 mod export;
 mod fix;
+mod fleet;
 mod grants;
 mod hooks;
 mod incidents;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         Command::Export(options) => export::run(&options),
         Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
+        Command::Fleet(options) => fleet::run(&options),
         Command::Live(options) => live_view::run(&options),
         Command::Web(options) => web::run(&options),
         Command::Stacks(options) => stacks::run(&options),

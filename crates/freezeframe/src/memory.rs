@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cli::output;
 
-use crate::args::Command;
+use crate::args::{Command, FleetCommand};
 
 /// Resident memory of a command that reads files, bytes, whatever is in them: on the host of a server
 /// in trouble there may be little. Readers stay below it by what they leave out and say so; this is
@@ -22,6 +22,8 @@ pub(crate) fn limit_for(command: &Command) {
         | Command::Incidents(_)
         | Command::SupportBundle(_)
         | Command::Web(_) => true,
+        // A store is left whole: a batch is in it or not.
+        Command::Fleet(args) => !matches!(args.command, FleetCommand::Init { .. }),
         Command::Stacks(args) => !args.from.is_empty(),
         Command::Profile(args) => args.diff.is_some(),
         Command::Queries(args) => args.live.live.is_none(),

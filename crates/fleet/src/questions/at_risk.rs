@@ -11,7 +11,7 @@ pub(super) static QUESTION: Question = Question {
     columns: &[
         column("host", "SERVER", Format::Text),
         column("cause", "AT RISK OF", Format::Text),
-        column("why", "WHY", Format::Text),
+        column("why", "WHY", Format::Sentence),
         column("signal", "SIGNAL", Format::Text),
         column("worst", "WORST", Format::Number),
         column("at", "WHEN", Format::Moment),

@@ -19,6 +19,8 @@ mod unnamed;
 pub enum Format {
     /// A text as it is.
     Text,
+    /// A text of any length, on lines of its own.
+    Sentence,
     /// A text that is a file's name: nothing of it is cut.
     File,
     /// A whole number.

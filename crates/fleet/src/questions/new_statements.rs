@@ -15,7 +15,7 @@ pub(super) static QUESTION: Question = Question {
         column("cause", "CAUSE", Format::Text),
         column("statements", "STATEMENTS", Format::Count),
         column("digest", "DIGEST", Format::Hash),
-        column("text", "STATEMENT", Format::Text),
+        column("text", "STATEMENT", Format::Sentence),
     ],
     days: 30,
     empty: "No statement was new.",

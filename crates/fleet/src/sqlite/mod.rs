@@ -1,4 +1,4 @@
-//! The embedded store: one SQLite file, for a handful of servers or for a directory of incidents in memory.
+//! The embedded store: one SQLite file, for a handful of servers or for the directory of incidents that a question is about.
 //!
 //! The file is written ahead (WAL) and private (0600). A batch is one transaction with its token, so that a killed
 //! process leaves all of it or nothing.

@@ -35,14 +35,14 @@ pub enum Initialised {
 }
 
 impl Store {
-    /// A store in memory, with its tables.
+    /// A store of its own for this process, with its tables: in memory as far as that is small, and gone with it.
     ///
     /// # Errors
     ///
-    /// When SQLite has no memory.
-    pub fn memory() -> Result<Self, StoreError> {
-        let path = PathBuf::from("memory");
-        let connection = Connection::open_in_memory().map_err(sqlite(&path))?;
+    /// When SQLite has neither memory nor a place for its file.
+    pub fn temporary() -> Result<Self, StoreError> {
+        let path = PathBuf::from("a temporary file");
+        let connection = Connection::open("").map_err(sqlite(&path))?;
         let mut store = Self { connection, path };
         store.migrate(0, 0, "").map_err(sqlite(&store.path))?;
         Ok(store)

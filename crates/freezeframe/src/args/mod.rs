@@ -5,6 +5,7 @@ mod causes;
 mod compare;
 mod export;
 mod fix;
+mod fleet;
 mod grants;
 mod import;
 mod incidents;
@@ -21,6 +22,7 @@ pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
+pub(crate) use fleet::{Fleet, FleetAdd, FleetAsk, FleetCommand};
 pub(crate) use grants::Grants;
 pub(crate) use import::Import;
 pub(crate) use incidents::{Incidents, SortArg};
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
+    /// Many servers: which stalled like this one, what costs most, who is at risk; a store for their incidents.
+    Fleet(Fleet),
     /// See it in the terminal: a server as it is recorded, an incident, a history.
     Live(LiveView),
     /// See it in a browser: all incidents, and the history of hours, by a link with a token.

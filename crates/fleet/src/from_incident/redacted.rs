@@ -1,0 +1,53 @@
+//! The search for names in rows, after they were made.
+
+use export::redact::Names;
+
+use super::{IncidentRows, Refused};
+use crate::table::Table;
+use crate::tables::{HOSTS, INCIDENTS};
+use crate::value::Value;
+
+/// Columns that hold what the owner finds a server and its file by.
+const KEPT: [(&Table, &[&str]); 2] = [
+    (&HOSTS, &["host", "label", "cluster"]),
+    (&INCIDENTS, &["frame_key", "name"]),
+];
+
+/// Refuses rows in which a name stands that was replaced.
+pub(super) fn check(rows: &IncidentRows, names: &Names) -> Result<(), Refused> {
+    for batch in [rows.evidence(), rows.judgement()] {
+        for of_table in batch.tables() {
+            let table = of_table.table;
+            for (place, column) in table.columns.iter().enumerate() {
+                let is_kept = |(kept, columns): &(&Table, &[&str])| {
+                    kept.name == table.name && columns.contains(&column.name)
+                };
+                if KEPT.iter().any(is_kept) {
+                    continue;
+                }
+                let values = of_table.rows.iter().filter_map(|row| row.get(place));
+                for value in values {
+                    find(value, names).map_or(Ok(()), |name| {
+                        Err(Refused::Leak {
+                            name,
+                            table: table.name,
+                            column: column.name,
+                        })
+                    })?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn find(value: &Value, names: &Names) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(names.find(text.as_bytes())?.name),
+        Value::List(values) => values.iter().find_map(|value| find(value, names)),
+        Value::Map(pairs) => pairs
+            .iter()
+            .find_map(|(key, value)| find(key, names).or_else(|| find(value, names))),
+        _ => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! The shape of a stall: its five heaviest functions, stall minus the time before, and what gave it away.
+//!
+//! A function's weight is the number of threads that are in it on average, on a processor or waiting, in the stall less
+//! before. Where a thread waits, the function is the one of the server that waits: each wait ends in the same few of the
+//! C library and the kernel.
+
+use std::collections::BTreeMap;
+
+use model::{FrameSide, Incident, StackFrame, StackId};
+
+use super::hash::hash64;
+use super::stacks::seen;
+use crate::row::{Hash64, Phase, StackKind};
+
+/// Functions of a shape.
+const FUNCTIONS: usize = 5;
+
+/// Threads that a function must have more in the stall, on average, to be one of its shape.
+const THREADS_MIN: f64 = 0.05;
+
+/// The shape of these functions, in any order, and this trigger.
+pub(super) fn shape(heaviest: &[String], trigger: &str) -> Hash64 {
+    let mut functions: Vec<&[u8]> = heaviest.iter().map(|name| name.as_bytes()).collect();
+    functions.sort_unstable();
+    functions.insert(0, trigger.as_bytes());
+    functions.insert(0, b"shape");
+    hash64(&functions)
+}
+
+/// The heaviest functions, the heaviest first.
+pub(super) fn heaviest(incident: &Incident) -> Vec<String> {
+    let (stall_ns, calm_ns) = lengths(incident);
+    let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
+    for ((phase, kind, stack), sum) in seen(incident) {
+        let is_looked_at = matches!(kind, StackKind::OnCpu | StackKind::Wait);
+        let Some(function) = leaf(incident, kind, stack).filter(|_| is_looked_at) else {
+            continue;
+        };
+        let threads = match phase {
+            Phase::Stall => sum.ns as f64 / stall_ns,
+            Phase::Baseline | Phase::Before => -(sum.ns as f64) / calm_ns,
+            Phase::After => continue,
+        };
+        *weights.entry(function).or_default() += threads;
+    }
+    let mut weights: Vec<(&str, f64)> = weights.into_iter().collect();
+    weights.retain(|(_, threads)| *threads >= THREADS_MIN);
+    weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let heaviest = weights.into_iter().take(FUNCTIONS);
+    heaviest.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Nanoseconds of the stall and of the time before it, never 0.
+fn lengths(incident: &Incident) -> (f64, f64) {
+    let stall = incident.stall_window();
+    let earlier = incident.stall.earlier.iter();
+    let earlier = earlier.map(|one| one.to.saturating_sub(one.from.max(incident.window.from)));
+    let calm = stall.from.saturating_sub(incident.window.from);
+    let calm = calm.saturating_sub(earlier.sum());
+    let ns = |ms: u64| ms.max(1) as f64 * 1e6;
+    (
+        ns(stall.to.min(incident.window.to).saturating_sub(stall.from)),
+        ns(calm),
+    )
+}
+
+/// The function that says what a thread was in.
+fn leaf(incident: &Incident, kind: StackKind, stack: StackId) -> Option<&str> {
+    let mut frames = incident.stacks.book.frames_of(stack);
+    let frame = match kind {
+        StackKind::Wait => frames.find(|frame| is_of_program(frame)),
+        _ => frames.next(),
+    };
+    frame.map(|frame| frame.name.as_str())
+}
+
+/// Neither the kernel's nor of a library that only waits for others.
+fn is_of_program(frame: &StackFrame) -> bool {
+    const LIBRARIES: [&str; 6] = [
+        "libc",
+        "libpthread",
+        "ld-",
+        "libstdc++",
+        "liburing",
+        "libaio",
+    ];
+    let file = frame.image.rsplit('/').next().unwrap_or_default();
+    frame.side == FrameSide::User
+        && !file.is_empty()
+        && !file.starts_with('[')
+        && !LIBRARIES.iter().any(|library| file.starts_with(library))
+}
