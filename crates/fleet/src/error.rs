@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite's complaint.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", words(source))]
     Sqlite {
         /// The file, or what it is called.
         path: PathBuf,
@@ -62,4 +62,13 @@ pub enum StoreError {
     /// A row does not fit its table.
     #[error("a row of '{0}' does not fit its table")]
     WrongRow(&'static str),
+}
+
+/// SQLite's complaint without the statement: whoever reads it has not written one.
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        rusqlite::Error::SqliteFailure(_, Some(words)) => words.clone(),
+        other => other.to_string(),
+    }
 }

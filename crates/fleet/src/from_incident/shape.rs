@@ -29,16 +29,25 @@ pub(super) fn shape(heaviest: &[String], trigger: &str) -> Hash64 {
 
 /// The heaviest functions, the heaviest first.
 pub(super) fn heaviest(incident: &Incident) -> Vec<String> {
-    let (stall_ns, calm_ns) = lengths(incident);
+    let seen = seen(incident);
+    // Of how much time a part of the incident is known in this way, never 0.
+    let looked = |phases: &[Phase], kind| {
+        let looked = phases
+            .iter()
+            .filter_map(|phase| seen.looked_ns.get(&(*phase, kind)));
+        looked.sum::<f64>().max(1.0)
+    };
     let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
-    for ((phase, kind, stack), sum) in seen(incident) {
+    for ((phase, kind, stack), sum) in &seen.sums {
         let is_looked_at = matches!(kind, StackKind::OnCpu | StackKind::Wait);
-        let Some(function) = leaf(incident, kind, stack).filter(|_| is_looked_at) else {
+        let Some(function) = leaf(incident, *kind, *stack).filter(|_| is_looked_at) else {
             continue;
         };
         let threads = match phase {
-            Phase::Stall => sum.ns as f64 / stall_ns,
-            Phase::Baseline | Phase::Before => -(sum.ns as f64) / calm_ns,
+            Phase::Stall => sum.ns as f64 / looked(&[Phase::Stall], *kind),
+            Phase::Baseline | Phase::Before => {
+                -(sum.ns as f64) / looked(&[Phase::Baseline, Phase::Before], *kind)
+            }
             Phase::After => continue,
         };
         *weights.entry(function).or_default() += threads;
@@ -48,20 +57,6 @@ pub(super) fn heaviest(incident: &Incident) -> Vec<String> {
     weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
     let heaviest = weights.into_iter().take(FUNCTIONS);
     heaviest.map(|(name, _)| name.to_owned()).collect()
-}
-
-/// Nanoseconds of the stall and of the time before it, never 0.
-fn lengths(incident: &Incident) -> (f64, f64) {
-    let stall = incident.stall_window();
-    let earlier = incident.stall.earlier.iter();
-    let earlier = earlier.map(|one| one.to.saturating_sub(one.from.max(incident.window.from)));
-    let calm = stall.from.saturating_sub(incident.window.from);
-    let calm = calm.saturating_sub(earlier.sum());
-    let ns = |ms: u64| ms.max(1) as f64 * 1e6;
-    (
-        ns(stall.to.min(incident.window.to).saturating_sub(stall.from)),
-        ns(calm),
-    )
 }
 
 /// The function that says what a thread was in.

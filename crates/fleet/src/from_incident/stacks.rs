@@ -32,8 +32,26 @@ pub(super) struct Sum {
     pub(super) ns: u64,
 }
 
-/// What was seen, by part, way and stack of the record.
-pub(super) type Seen = BTreeMap<(Phase, StackKind, StackId), Sum>;
+/// What was seen of stacks.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// By part, way and stack of the record.
+    pub(super) sums: BTreeMap<(Phase, StackKind, StackId), Sum>,
+    /// For how many nanoseconds was looked in this part in this way: threads on average are a sum divided by it.
+    pub(super) looked_ns: BTreeMap<(Phase, StackKind), f64>,
+}
+
+impl Seen {
+    fn add(&mut self, key: (Phase, StackKind, StackId), samples: u64, ns: f64) {
+        let sum = self.sums.entry(key).or_default();
+        sum.samples = sum.samples.saturating_add(samples);
+        sum.ns = sum.ns.saturating_add(ns as u64);
+    }
+
+    fn look(&mut self, phase: Phase, kind: StackKind, ns: f64) {
+        *self.looked_ns.entry((phase, kind)).or_default() += ns;
+    }
+}
 
 /// The part of the incident that a moment lies in; none for the time of a stall before it.
 pub(super) fn phase(incident: &Incident, at: Millis) -> Option<Phase> {
@@ -50,37 +68,44 @@ pub(super) fn phase(incident: &Incident, at: Millis) -> Option<Phase> {
 
 /// All that was seen of stacks.
 pub(super) fn seen(incident: &Incident) -> Seen {
-    let mut seen = Seen::new();
-    let mut add = |phase, kind, stack, samples: u64, ns: f64| {
-        let sum: &mut Sum = seen.entry((phase, kind, stack)).or_default();
-        sum.samples = sum.samples.saturating_add(samples);
-        sum.ns = sum.ns.saturating_add(ns as u64);
-    };
+    let mut seen = Seen::default();
     for profile in &incident.stacks.profiles {
         let middle = profile.from + profile.to.saturating_sub(profile.from) / 2;
         let Some(phase) = phase(incident, middle) else {
             continue;
         };
+        let length = profile.to.saturating_sub(profile.from);
+        seen.look(phase, StackKind::OnCpu, length as f64 * 1e6);
         let sample_ns = 1e9 / f64::from(profile.hz.max(1));
         for row in &profile.counts {
             let ns = row.count as f64 * sample_ns;
-            add(phase, StackKind::OnCpu, row.stack, row.count, ns);
+            seen.add((phase, StackKind::OnCpu, row.stack), row.count, ns);
         }
     }
+    // A snapshot stands for the time up to the next one.
     let moments: Vec<Millis> = incident.stacks.snapshots.iter().map(|one| one.at).collect();
+    let nexts = moments.iter().skip(1).chain(moments.last());
+    let lengths = moments.iter().zip(nexts);
+    let lengths: Vec<(Option<Phase>, f64)> = lengths
+        .map(|(at, next)| {
+            let ms = next.saturating_sub(*at).min(BEFORE_MS);
+            (phase(incident, *at), ms as f64 * 1e6)
+        })
+        .collect();
+    for (phase, ns) in &lengths {
+        if let Some(phase) = phase {
+            seen.look(*phase, StackKind::Wait, *ns);
+        }
+    }
     for run in &incident.stacks.runs {
         if run.state == RunState::Running {
             continue;
         }
         let from = moments.partition_point(|at| *at < run.from);
         let to = moments.partition_point(|at| *at <= run.to);
-        for place in from..to {
-            // A snapshot stands for the time up to the next one.
-            let Some(at) = moments.get(place) else { break };
-            let next = moments.get(place + 1).copied().unwrap_or(*at);
-            if let Some(phase) = phase(incident, *at) {
-                let ns = next.saturating_sub(*at).min(BEFORE_MS) as f64 * 1e6;
-                add(phase, StackKind::Wait, run.stack, 1, ns);
+        for (phase, ns) in lengths.get(from..to).unwrap_or_default() {
+            if let Some(phase) = phase {
+                seen.add((*phase, StackKind::Wait, run.stack), 1, *ns);
             }
         }
     }
@@ -92,11 +117,11 @@ pub(super) fn seen(incident: &Incident) -> Seen {
         for lock in &table.locks {
             for caller in &lock.callers {
                 let ns = caller.total_us * 1000.0;
-                add(phase, StackKind::LockWait, caller.stack, caller.waits, ns);
+                seen.add((phase, StackKind::LockWait, caller.stack), caller.waits, ns);
             }
             for holder in &lock.holders {
                 let snapshots = holder.snapshots.into();
-                add(phase, StackKind::LockHold, holder.stack, snapshots, 0.0);
+                seen.add((phase, StackKind::LockHold, holder.stack), snapshots, 0.0);
             }
         }
     }
@@ -119,7 +144,7 @@ pub(super) fn stacks(
     };
     // Stacks that differ only in what their identity leaves out are one.
     let mut sums: BTreeMap<(StackKind, Phase, Hash64), Sum> = BTreeMap::new();
-    for ((phase, kind, stack), sum) in seen(redacted) {
+    for ((phase, kind, stack), sum) in seen(redacted).sums {
         let Some(stack) = book.stack(stack) else {
             continue;
         };

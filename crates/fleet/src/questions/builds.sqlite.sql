@@ -32,5 +32,5 @@ SELECT r.what, r.value, r.servers, r.stalls, r.per_server_day, r.others_per_serv
         GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) AS cause
 FROM rated AS r
 WHERE r.stalls > r.expected
-ORDER BY (r.stalls - r.expected) / sqrt(r.expected + 1) DESC, r.what, r.value
+ORDER BY (r.stalls - r.expected) * (r.stalls - r.expected) / (r.expected + 1) DESC, r.what, r.value
 LIMIT :rows

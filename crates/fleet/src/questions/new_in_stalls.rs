@@ -4,19 +4,18 @@ use super::{Format, Parameter, Question, column};
 
 pub(super) static QUESTION: Question = Question {
     name: "new-in-stalls",
-    asks: "Which functions stand in stacks of stalls and not before them?",
+    asks: "Which functions do threads stand in during stalls, and not before them?",
     sqlite: include_str!("new_in_stalls.sqlite.sql"),
     clickhouse: None,
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
-        column("function", "FUNCTION", Format::Text),
-        column("module", "IMAGE", Format::Text),
-        column("seen", "SEEN", Format::Text),
         column("stall_share", "IN STALLS", Format::Share),
         column("calm_share", "BEFORE", Format::Share),
         column("servers", "SERVERS", Format::Count),
+        column("seen", "THREADS", Format::Text),
+        column("functions", "IN", Format::Text),
     ],
     days: 30,
     empty: "No stacks of stalls are in the store from that time.",
-    note: "",
+    note: "Shares are of all threads that wait, or of all that are on a processor. A function stands before its callers.",
 };

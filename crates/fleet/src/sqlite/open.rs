@@ -145,7 +145,13 @@ impl Store {
             connection.pragma_update(None, "synchronous", "FULL")?;
             Ok(connection)
         };
-        let connection = open().map_err(sqlite(path))?;
+        let connection =
+            open().map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotAStore {
+                    path: path.to_owned(),
+                },
+                _ => sqlite(path)(error),
+            })?;
         let path = path.to_owned();
         Ok(Self { connection, path })
     }

@@ -17,6 +17,7 @@ mod deploy;
 mod evidence;
 mod export;
 mod first_look;
+mod fleet;
 mod given;
 mod harness;
 mod healthy;

@@ -1,0 +1,11 @@
+//! The crate from outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing step fails the test"
+)]
+
+mod common;
+mod incident;
+mod questions;
+mod store;

@@ -1,0 +1,186 @@
+//! The embedded store: made once, migrated, filled exactly once, refused where it is something else.
+
+use fleet::batch_bytes::{from_bytes, to_bytes};
+use fleet::error::StoreError;
+use fleet::row::{Hash64, HostRow, Seconds, SignalRow};
+use fleet::sqlite::{Initialised, Inserted, Store};
+use fleet::{Batch, Token};
+
+use crate::common::{DAY, NOW};
+
+fn token(seq: u64) -> Token {
+    Token {
+        host_id: 1,
+        boot: 2,
+        seq,
+    }
+}
+
+fn signals(seq: u64, from: i64, minutes: i64) -> Batch {
+    let mut batch = Batch::new(token(seq));
+    for minute in 0..minutes {
+        batch.push(&SignalRow {
+            host_id: Hash64(1),
+            signal: "a.b".to_owned(),
+            ts: Seconds(from + minute * 60),
+            n: 60,
+            min: minute as f64,
+            max: minute as f64 + 1.0,
+            mean: 2.0,
+            seconds: vec![1.5, f64::NAN],
+        });
+    }
+    batch
+}
+
+fn one(path: &std::path::Path, sql: &str) -> String {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let value: rusqlite::types::Value = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    match value {
+        rusqlite::types::Value::Integer(value) => value.to_string(),
+        rusqlite::types::Value::Real(value) => value.to_string(),
+        rusqlite::types::Value::Text(text) => text,
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_store_is_made_once_and_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    assert!(matches!(
+        Store::open(&path),
+        Err(StoreError::NotThere { .. })
+    ));
+    assert_eq!(
+        Store::init(&path, NOW, "0.1.0").unwrap().1,
+        Initialised::Made
+    );
+    assert_eq!(
+        Store::init(&path, NOW, "0.1.0").unwrap().1,
+        Initialised::Unchanged
+    );
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(one(&path, "SELECT count(*) FROM schema_version"), "1");
+    Store::open_to_read(&path).unwrap();
+}
+
+#[test]
+fn what_is_no_store_is_refused_and_left_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("other.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute_batch("CREATE TABLE mine (a); INSERT INTO mine VALUES (1)")
+        .unwrap();
+    drop(other);
+    let told = |result: Result<Store, StoreError>| result.err().unwrap().to_string();
+    assert!(told(Store::open(&path)).contains("not the store of a fleet"));
+    assert!(told(Store::init(&path, NOW, "").map(|made| made.0)).contains("left as it is"));
+    assert_eq!(one(&path, "SELECT count(*) FROM sqlite_schema"), "1");
+    let text = dir.path().join("text");
+    std::fs::write(
+        &text,
+        "hello, this is no database at all, but a text of some length",
+    )
+    .unwrap();
+    assert!(told(Store::init(&text, NOW, "").map(|made| made.0)).contains("not the store"));
+    assert!(told(Store::open(dir.path())).contains("not the store"));
+}
+
+#[test]
+fn a_newer_and_an_older_store_say_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    Store::init(&path, NOW, "0.1.0").unwrap();
+    let set = |version: u32| {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection
+            .pragma_update(None, "user_version", version)
+            .unwrap();
+    };
+    set(99);
+    let told = Store::open(&path).err().unwrap().to_string();
+    assert!(told.contains("use a newer one"), "{told}");
+    set(0);
+    let told = Store::open(&path).err().unwrap().to_string();
+    assert!(told.contains("fleet init sqlite://"), "{told}");
+    assert_eq!(
+        Store::init(&path, NOW, "0.1.0").unwrap().1,
+        Initialised::Migrated(0)
+    );
+    Store::open(&path).unwrap();
+}
+
+#[test]
+fn a_token_is_taken_once_and_its_rows_are_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    let (mut store, _) = Store::init(&path, NOW, "0.1.0").unwrap();
+    // As it goes over the wire.
+    let sent = |batch: &Batch| from_bytes(&to_bytes(batch).unwrap()).unwrap();
+    let hour = NOW - NOW.rem_euclid(3600);
+    let batch = signals(1, hour, 60);
+    assert_eq!(store.insert(&sent(&batch), NOW).unwrap(), Inserted::New);
+    assert_eq!(
+        store.insert(&sent(&batch), NOW).unwrap(),
+        Inserted::Repeated
+    );
+    assert_eq!(one(&path, "SELECT count(*) FROM signals"), "60");
+    assert_eq!(one(&path, "SELECT v FROM signals LIMIT 1"), "[1.5,null]");
+    // By another way: the same rows under another token.
+    assert_eq!(
+        store.insert(&signals(2, hour, 60), NOW).unwrap(),
+        Inserted::New
+    );
+    assert_eq!(one(&path, "SELECT count(*) FROM signals"), "60");
+    assert_eq!(one(&path, "SELECT cnt FROM signals_1h"), "3600");
+    assert_eq!(
+        one(&path, "SELECT mn || ' ' || mx || ' ' || sm FROM signals_1h"),
+        "0.0 60.0 7200.0"
+    );
+}
+
+#[test]
+fn the_later_row_of_a_server_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    let (mut store, _) = Store::init(&path, NOW, "0.1.0").unwrap();
+    for (seq, seen, kernel) in [(1, 100, "6.1"), (2, 300, "6.18"), (3, 200, "6.6")] {
+        let mut batch = Batch::new(token(seq));
+        batch.push(&HostRow {
+            host_id: Hash64(u64::MAX),
+            kernel: kernel.to_owned(),
+            seen: Seconds(seen),
+            ..HostRow::default()
+        });
+        store.insert(&batch, NOW).unwrap();
+    }
+    assert_eq!(one(&path, "SELECT kernel FROM hosts"), "6.18");
+    assert_eq!(one(&path, "SELECT host_id FROM hosts"), "-1");
+}
+
+#[test]
+fn rows_go_when_their_time_is_over_and_seconds_before_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    let (mut store, _) = Store::init(&path, NOW, "0.1.0").unwrap();
+    store.insert(&signals(1, NOW - 40 * DAY, 2), NOW).unwrap();
+    store.insert(&signals(2, NOW - 5 * DAY, 3), NOW).unwrap();
+    store.insert(&signals(3, NOW - DAY, 4), NOW).unwrap();
+    assert_eq!(store.expire(NOW).unwrap(), 2);
+    assert_eq!(one(&path, "SELECT count(*) FROM signals"), "7");
+    assert_eq!(
+        one(&path, "SELECT count(*) FROM signals WHERE v = '[]'"),
+        "3"
+    );
+    assert_eq!(
+        one(
+            &path,
+            "SELECT count(*) FROM signals_1h WHERE ts < 1795900000 - 30 * 86400"
+        ),
+        "1"
+    );
+    assert_eq!(store.extent().unwrap().incidents, 0);
+}
