@@ -133,6 +133,7 @@ pub fn rows(
     let trigger = trigger.map_or("", |trigger| trigger.rule.as_str());
     let stall = incident.stall_window();
     let first = verdict.findings.first();
+    let statements = statements::statements(incident, &redacted, salt, host_id);
     let rows = IncidentRows {
         host: facts::host(incident, &redacted, host_id, seen),
         incident: IncidentRow {
@@ -164,14 +165,8 @@ pub fn rows(
         frames: stacks.frames,
         signals: signals::minutes(&redacted, host_id),
         health: facts::health(&redacted, host_id, seen),
-        queries: Vec::new(),
-        query_texts: Vec::new(),
-    };
-    let statements = statements::statements(incident, &redacted, salt, host_id);
-    let rows = IncidentRows {
         queries: statements.queries,
         query_texts: statements.texts,
-        ..rows
     };
     redacted::check(&rows, &names)?;
     Ok(rows)

@@ -66,6 +66,8 @@ fn of_series(incident: &Incident, series: &Series) -> BTreeMap<i64, [f64; MINUTE
 }
 
 fn row(host_id: Hash64, signal: &str, minute: i64, seconds: &[f64; MINUTE]) -> Option<SignalRow> {
+    // What no clock can have told: a damaged record.
+    u32::try_from(minute).ok()?;
     let present = || seconds.iter().copied().filter(|value| value.is_finite());
     let n = present().count();
     let (min, max) = (present().reduce(f64::min)?, present().reduce(f64::max)?);

@@ -61,7 +61,7 @@ pub(super) fn phase(incident: &Incident, at: Millis) -> Option<Phase> {
         at if at > stall.to => Some(Phase::After),
         at if at >= stall.from => Some(Phase::Stall),
         _ if incident.stall.earlier.iter().any(is_of_earlier) => None,
-        at if at + BEFORE_MS >= stall.from => Some(Phase::Before),
+        at if at.saturating_add(BEFORE_MS) >= stall.from => Some(Phase::Before),
         _ => Some(Phase::Baseline),
     }
 }

@@ -18,6 +18,6 @@ pub(super) static QUESTION: Question = Question {
         column("cause", "MOSTLY", Format::Text),
     ],
     days: 30,
-    empty: "All servers are alike, or none is in the store.",
+    empty: "No build and no setting stalls more than the other servers do.",
     note: "",
 };

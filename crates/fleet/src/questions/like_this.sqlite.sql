@@ -20,7 +20,9 @@ WITH mine AS (
 ), scored AS (
     SELECT *, 4 * same_cause + 2 * same_shape + also_cause + stack_share AS score
     FROM compared
-    WHERE same_cause OR same_shape OR also_cause OR stack_share >= 0.5
+    -- Two stalls that are named, and differently, are no relatives by stacks alone: all busy servers share some.
+    WHERE same_cause OR same_shape OR also_cause
+       OR stack_share >= 0.5 AND (:cause = '' OR verdict <> 'named')
 ), servers AS (
     -- The other columns are those of the row with the largest score: SQLite's rule for a lone max().
     SELECT host_id, max(score) AS score, count(*) AS stalls, cause, same_cause, same_shape, also_cause,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::fleet::from_incident::{FrameFile, IncidentRows, hash_of_bytes, rows};
 use anyhow::{Context, Result, bail};
 use cli::output;
-use diagnosis::diagnose;
+use diagnosis::diagnose_closely;
 
 use crate::{captures, causes, memory};
 
@@ -77,7 +77,8 @@ pub(super) fn incident_rows(path: &Path, salt: &[u8], now: i64) -> Result<Incide
         sha256: hash_of_bytes(&bytes),
     };
     drop(bytes);
-    let verdict = diagnose(&loaded.incident, causes::catalogue());
+    // As `explain` judges it.
+    let verdict = diagnose_closely(&loaded.incident, causes::catalogue());
     let rev = u32::try_from(now).unwrap_or(u32::MAX);
     rows(&loaded.incident, &verdict, salt, &file, rev)
         .with_context(|| format!("{}: left out", path.display()))
