@@ -86,6 +86,7 @@ documents: ## what documents say of sources, signals, functions and formats, and
 	scripts/need build rust
 	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe-likeness --test learn
 	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe --test documents
+	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe-fleet --test all documents
 
 recipes: ## follow the recipes of CONTRIBUTING.md in a copy of the project
 	scripts/need server build rust

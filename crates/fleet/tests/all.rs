@@ -6,6 +6,7 @@
 )]
 
 mod common;
+mod documents;
 mod incident;
 mod questions;
 mod store;
