@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::{
     Clock, Fact, FrameSide, Incident, Profile, ProfileCount, Reading, Server, StackEnd,
@@ -11,10 +12,13 @@ use serde_json::Value;
 
 use crate::harness::{freezeframe, run};
 
-/// 2026-11-28 12:00:00 UTC.
-const ZERO_MS: i64 = 1_795_867_200_000;
+/// An hour ago: what is too old goes from a store.
+fn zero_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(now.as_millis()).unwrap() - 3_600_000
+}
 
-/// A stall of a host, so many minutes after noon, in this function.
+/// A stall of a host, so many minutes later, in this function.
 fn incident(host: &str, minute: i64, function: &str) -> Incident {
     let mut timeline = Timeline::default();
     for second in 0..60_u64 {
@@ -35,11 +39,11 @@ fn incident(host: &str, minute: i64, function: &str) -> Incident {
     };
     let stack = book.intern([frame], StackEnd::Complete);
     let clock = Clock {
-        wall_at_zero_ms: ZERO_MS + minute * 60_000,
+        wall_at_zero_ms: zero_ms() + minute * 60_000,
         boot_id: String::new(),
     };
     Incident {
-        id: format!("3306-20261128T12{minute:02}40.000Z"),
+        id: format!("3306-stall-{minute}"),
         host: host.to_owned(),
         tool_version: "0.1.0".to_owned(),
         server: Server {
@@ -150,7 +154,7 @@ fn a_store_answers_as_a_directory_does() {
     let first = files[0].to_str().unwrap();
     let like = |from: [&str; 2]| {
         let told = ask(&["like-this", from[0], from[1], "--incident", first]);
-        assert_eq!(told["incident"]["name"], "3306-20261128T120140.000Z");
+        assert_eq!(told["incident"]["name"], "3306-stall-1");
         told["rows"].clone()
     };
     let (of_store, of_dir) = (like(["--url", &url]), like(["--dir", dir]));
@@ -159,9 +163,9 @@ fn a_store_answers_as_a_directory_does() {
     assert_eq!(of_store[0]["alike"], "shape, 100 % of stacks");
     assert_eq!(of_store.as_array().unwrap().len(), 1);
     for question in ["unnamed", "costs", "at-once", "new-in-stalls"] {
-        let since = ["--since", "2026-11-28T00:00:00Z"];
-        let of_store = ask(&[&[question, "--url", &url], &since[..]].concat());
-        let of_dir = ask(&[&[question, "--dir", dir], &since[..]].concat());
+        let since = ["--since", "2d"];
+        let of = |from: [&str; 2]| ask(&[question, from[0], from[1], since[0], since[1]]);
+        let (of_store, of_dir) = (of(["--url", &url]), of(["--dir", dir]));
         assert_eq!(of_store["rows"], of_dir["rows"], "{question}");
     }
     // Each minute one: within no 30 s of each other.
