@@ -1,6 +1,6 @@
 //! What may go wrong with a fleet's store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a store did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,8 @@ pub enum StoreError {
     },
     /// There is no file.
     #[error(
-        "{path}: there is no store of a fleet; `freezeframe fleet init sqlite://{path}` makes one"
+        "{path}: there is no store of a fleet; `freezeframe fleet init {}` makes one",
+        url(.path)
     )]
     NotThere {
         /// The file.
@@ -49,7 +50,8 @@ pub enum StoreError {
     },
     /// Its tables are of an older version.
     #[error(
-        "{path}: its tables are of version {found}, and {known} is needed; `freezeframe fleet init sqlite://{path}` brings them there"
+        "{path}: its tables are of version {found}, and {known} is needed; `freezeframe fleet init {}` brings them there",
+        url(.path)
     )]
     TooOld {
         /// The file.
@@ -62,6 +64,14 @@ pub enum StoreError {
     /// A row does not fit its table.
     #[error("a row of '{0}' does not fit its table")]
     WrongRow(&'static str),
+}
+
+/// How a file is written as a store.
+fn url(path: &Path) -> String {
+    match path.is_absolute() {
+        true => format!("sqlite://{}", path.display()),
+        false => format!("sqlite:{}", path.display()),
+    }
 }
 
 /// SQLite's complaint without the statement: whoever reads it has not written one.
