@@ -62,8 +62,10 @@ fn told(new: usize, known: usize, failed: usize, url: &str) -> String {
         1 => "1 incident added".to_owned(),
         count => format!("{count} incidents added"),
     }];
-    if known > 0 {
-        parts.push(format!("{known} were there and are judged anew"));
+    match known {
+        0 => {}
+        1 => parts.push("1 was there and is judged anew".to_owned()),
+        known => parts.push(format!("{known} were there and are judged anew")),
     }
     if failed > 0 {
         parts.push(format!("{failed} could not be read"));

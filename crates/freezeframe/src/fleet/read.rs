@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::fleet::from_incident::{FrameFile, IncidentRows, hash_of_bytes, rows};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use cli::output;
 use diagnosis::diagnose_closely;
 
@@ -65,7 +65,8 @@ pub(super) fn incident_rows(path: &Path, salt: &[u8], now: i64) -> Result<Incide
         );
     }
     memory::now_reading(path);
-    let loaded = store::read_incident(path)?;
+    // It says what the file system said already.
+    let loaded = store::read_incident(path).map_err(|error| anyhow!("{error}"))?;
     for damage in &loaded.damage {
         output::note(&format!("{}: {}", path.display(), damage.line()));
     }
