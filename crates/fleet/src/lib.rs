@@ -7,8 +7,10 @@
 //! who does not know whether a batch arrived sends the same bytes again. Behind that, no table keeps two rows of one key,
 //! so that a token that was forgotten costs work and no truth.
 
+pub mod any_store;
 pub mod batch;
 pub mod batch_bytes;
+pub mod clickhouse;
 pub mod error;
 pub mod from_incident;
 pub mod questions;

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "at-once",
     asks: "Which stalls hit many servers at once?",
     sqlite: include_str!("at_once.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("at_once.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
         column("first", "FIRST", Format::Moment),

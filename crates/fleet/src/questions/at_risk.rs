@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "at-risk",
     asks: "Which servers are at risk, and have not stalled by it yet?",
     sqlite: include_str!("at_risk.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("at_risk.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Now, Parameter::Rows],
     columns: &[
         column("host", "SERVER", Format::Text),

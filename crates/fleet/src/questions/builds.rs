@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "builds",
     asks: "Which build or setting stalls more?",
     sqlite: include_str!("builds.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("builds.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Now, Parameter::Rows],
     columns: &[
         column("what", "WHAT", Format::Text),

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "costs",
     asks: "What costs the most stall time?",
     sqlite: include_str!("costs.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("costs.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
         column("cause", "CAUSE", Format::Text),

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "like-this",
     asks: "Which servers stalled like this one?",
     sqlite: include_str!("like_this.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("like_this.clickhouse.sql")),
     parameters: &[
         Parameter::Since,
         Parameter::Rows,

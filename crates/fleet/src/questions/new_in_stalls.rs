@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "new-in-stalls",
     asks: "Which functions do threads stand in during stalls, and not before them?",
     sqlite: include_str!("new_in_stalls.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("new_in_stalls.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
         column("stall_share", "IN STALLS", Format::Share),

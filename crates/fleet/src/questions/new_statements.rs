@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "new-statements",
     asks: "Which statement was seen first shortly before a stall?",
     sqlite: include_str!("new_statements.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("new_statements.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
         column("host", "SERVER", Format::Text),

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "remedies",
     asks: "Did the remedy work across the fleet?",
     sqlite: include_str!("remedies.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("remedies.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Now, Parameter::Rows],
     columns: &[
         column("remedy", "REMEDY", Format::Text),

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "silent",
     asks: "Which servers are not recorded, or lack evidence?",
     sqlite: include_str!("silent.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("silent.clickhouse.sql")),
     parameters: &[Parameter::Now, Parameter::Rows],
     columns: &[
         column("host", "SERVER", Format::Text),

@@ -6,7 +6,7 @@ pub(super) static QUESTION: Question = Question {
     name: "unnamed",
     asks: "Which stalls without a named cause look alike?",
     sqlite: include_str!("unnamed.sqlite.sql"),
-    clickhouse: None,
+    clickhouse: Some(include_str!("unnamed.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
     columns: &[
         column("shape", "SHAPE", Format::Hash),

@@ -1,0 +1,132 @@
+//! A store of either kind, by its URL.
+
+use std::path::PathBuf;
+
+use crate::batch::Batch;
+use crate::clickhouse::{self, Address, Failure};
+use crate::error::StoreError;
+use crate::questions::Question;
+use crate::sqlite::{self, Answer, Extent, Given};
+use crate::subject::Subject;
+use crate::url::StoreUrl;
+
+/// A fleet's store.
+pub enum AnyStore {
+    /// A file.
+    Sqlite(sqlite::Store),
+    /// A server.
+    ClickHouse(clickhouse::Store),
+}
+
+/// What a store of either kind complains about.
+#[derive(Debug, thiserror::Error)]
+pub enum AnyError {
+    /// The file's.
+    #[error(transparent)]
+    Sqlite(#[from] StoreError),
+    /// The server's.
+    #[error(transparent)]
+    ClickHouse(#[from] Failure),
+}
+
+/// How a server is reached, beside its URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The password, when it is not in the URL.
+    pub password: Option<String>,
+    /// Certificates that are trusted instead of the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The server of this URL.
+///
+/// # Errors
+///
+/// When it is no URL of ClickHouse.
+pub fn address(url: &str, access: Access) -> Result<Address, Failure> {
+    let mut address = Address::parse(url)?;
+    if let Some(password) = access.password {
+        address = address.with_password(password);
+    }
+    Ok(match access.ca_file {
+        Some(path) => address.with_ca_file(path),
+        None => address,
+    })
+}
+
+impl AnyStore {
+    /// Opens a store to write to it.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this version.
+    pub fn open(url: &StoreUrl, access: Access) -> Result<Self, AnyError> {
+        Ok(match url {
+            StoreUrl::Sqlite(path) => Self::Sqlite(sqlite::Store::open(path)?),
+            StoreUrl::ClickHouse(url) => {
+                Self::ClickHouse(clickhouse::Store::open(address(url, access)?)?)
+            }
+        })
+    }
+
+    /// Opens a store to ask it.
+    ///
+    /// # Errors
+    ///
+    /// As [`AnyStore::open`].
+    pub fn open_to_read(url: &StoreUrl, access: Access) -> Result<Self, AnyError> {
+        Ok(match url {
+            StoreUrl::Sqlite(path) => Self::Sqlite(sqlite::Store::open_to_read(path)?),
+            StoreUrl::ClickHouse(_) => return Self::open(url, access),
+        })
+    }
+
+    /// Inserts a batch, exactly once. `now`: seconds since 1970, kept with the token where a store keeps one.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not take it.
+    pub fn insert(&mut self, batch: &Batch, now: i64) -> Result<(), AnyError> {
+        match self {
+            Self::Sqlite(store) => drop(store.insert(batch, now)?),
+            Self::ClickHouse(store) => store.insert(batch)?,
+        }
+        Ok(())
+    }
+
+    /// Asks a question.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub fn ask(&self, question: &Question, given: &Given) -> Result<Answer, AnyError> {
+        Ok(match self {
+            Self::Sqlite(store) => store.ask(question, given)?,
+            Self::ClickHouse(store) => store.ask(question, given)?,
+        })
+    }
+
+    /// What there is.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub fn extent(&self) -> Result<Extent, AnyError> {
+        Ok(match self {
+            Self::Sqlite(store) => store.extent()?,
+            Self::ClickHouse(store) => store.extent()?,
+        })
+    }
+
+    /// The incident with this name or UUID, or the latest. None where there is none.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub fn subject(&self, name: Option<&str>) -> Result<Option<Subject>, AnyError> {
+        Ok(match self {
+            Self::Sqlite(store) => store.subject(name)?,
+            Self::ClickHouse(store) => store.subject(name)?,
+        })
+    }
+}

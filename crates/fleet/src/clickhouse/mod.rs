@@ -1,0 +1,29 @@
+//! The store for many servers: ClickHouse through its HTTP interface.
+//!
+//! **Exactly once** has two lines. Each request carries its batch's token, and a table forgets no token within its
+//! window, so that the same bytes may be sent again. Behind that, tables are of the replacing kind and keep no key
+//! twice; hours are made anew from the minutes that are there, and never summed up by what comes in.
+//!
+//! What a failure asks of the sender stands in it: [`Then`].
+
+mod address;
+mod ask;
+mod curl;
+pub mod ddl;
+mod failure;
+mod http;
+mod init;
+mod insert;
+mod json;
+mod request;
+mod rowbinary;
+mod store;
+mod version;
+
+pub use address::Address;
+pub use ddl::Layout;
+pub use failure::{Failure, Then};
+pub use init::Initialised;
+pub use rowbinary::encode;
+pub use store::Store;
+pub use version::NEEDED;
