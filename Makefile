@@ -10,10 +10,10 @@ END = status=$$?; echo "make $@: $$(( $$(date +%s) - began )) s"; exit $$status
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build packages demo test check lint bench lab accuracy documents recipes fuzz bpf
+.PHONY: help build packages demo test test-fleet check lint bench lab accuracy documents recipes fuzz bpf
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 build: ## build the program and its lab: target/release/freezeframe, target/release/freezeframe-lab
 	scripts/need build rust
@@ -34,6 +34,15 @@ test: ## run every test, with private servers
 	scripts/need server build rust
 	@scripts/need mysql-5.5 mysql-9 || echo "make test: goes on without the servers that could not be fetched" >&2
 	@$(BEGIN) $(SEEDS) cargo test --locked --workspace --no-fail-fast; $(END)
+
+# What is not there is skipped, and said. The tests make and drop databases `freezeframe_test_…`, on a server of their own
+# or on that of FREEZEFRAME_CLICKHOUSE_URL=http://USER:PASSWORD@HOST:8123.
+test-fleet: ## the fleet's store in ClickHouse, with a server for development (560 MB)
+	scripts/need build rust
+	@[ -n "$$FREEZEFRAME_CLICKHOUSE_URL" ] || scripts/fleet-server fetch || echo "skipped: the development server could not be fetched" >&2
+	@scripts/fleet-server fetch-old || echo "skipped: the old server could not be fetched" >&2
+	@[ -n "$$FREEZEFRAME_CLICKHOUSE_URL" ] || echo "skipped: a real server: FREEZEFRAME_CLICKHOUSE_URL names none" >&2
+	@$(BEGIN) FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe-fleet --test all clickhouse -- --nocapture; $(END)
 
 # What needs no server, no kernel feature and little time.
 CHECKED = model lexicon likeness expression sql server-text store diagnosis import export report cli live
