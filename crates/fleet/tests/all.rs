@@ -2,9 +2,12 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a failing step fails the test"
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a failing step fails the test, and what is skipped is said"
 )]
 
+mod clickhouse;
 mod common;
 mod documents;
 mod incident;

@@ -1,0 +1,7 @@
+//! ClickHouse: what is sent to it, what it answers, and whether both stores say the same.
+
+mod both;
+mod live;
+mod once;
+mod server;
+mod wire;
