@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::clickhouse::{self, Address, Failure};
 use crate::error::StoreError;
 use crate::questions::Question;
-use crate::sqlite::{self, Answer, Extent, Given};
+use crate::sqlite::{self, Answer, Extent, Given, Inserted};
 use crate::subject::Subject;
 use crate::url::StoreUrl;
 
@@ -81,15 +81,30 @@ impl AnyStore {
         })
     }
 
-    /// Inserts a batch, exactly once. `now`: seconds since 1970, kept with the token where a store keeps one.
+    /// Inserts a batch, exactly once, and says whether it was there, where a store can tell. `now`: seconds since 1970,
+    /// kept with the token where a store keeps one.
     ///
     /// # Errors
     ///
     /// When the store does not take it.
-    pub fn insert(&mut self, batch: &Batch, now: i64) -> Result<(), AnyError> {
+    pub fn insert(&mut self, batch: &Batch, now: i64) -> Result<Option<Inserted>, AnyError> {
         match self {
-            Self::Sqlite(store) => drop(store.insert(batch, now)?),
-            Self::ClickHouse(store) => store.insert(batch)?,
+            Self::Sqlite(store) => Ok(Some(store.insert(batch, now)?)),
+            Self::ClickHouse(store) => {
+                store.insert(batch)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Deletes what is too old, where the store does not do so by itself. `now`: seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not let us.
+    pub fn expire(&mut self, now: i64) -> Result<(), AnyError> {
+        if let Self::Sqlite(store) = self {
+            store.expire(now)?;
         }
         Ok(())
     }

@@ -94,6 +94,16 @@ impl Address {
         })
     }
 
+    /// Whether there is a password in it.
+    pub fn has_password(&self) -> bool {
+        !self.password.is_empty()
+    }
+
+    /// Whether it is reached by https.
+    pub fn is_https(&self) -> bool {
+        self.is_tls
+    }
+
     /// With this password instead of the URL's, which everybody on the host may see.
     #[must_use]
     pub fn with_password(self, password: String) -> Self {

@@ -22,7 +22,7 @@ pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
-pub(crate) use fleet::{Fleet, FleetAdd, FleetAsk, FleetCommand};
+pub(crate) use fleet::{Fleet, FleetAccess, FleetAdd, FleetAsk, FleetCommand, FleetInit};
 pub(crate) use grants::Grants;
 pub(crate) use import::Import;
 pub(crate) use incidents::{Incidents, SortArg};

@@ -3,20 +3,31 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ::fleet::sqlite::{Inserted, Store};
-use anyhow::Result;
-use cli::output;
+use ::fleet::any_store::{AnyError, AnyStore};
+use ::fleet::clickhouse::{Failure, Then};
+use ::fleet::sqlite::Inserted;
+use ::fleet::url::StoreUrl;
+use anyhow::{Error, Result, anyhow, bail};
+use cli::{output, usage};
 
-use super::{now_ms, read, salt, sqlite_path};
+use super::{now_ms, read, salt, store_url};
 use crate::args::FleetAdd;
 use crate::causes;
 use crate::config::Config;
 
 pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
-    let store_path = sqlite_path(&args.url)?;
-    let mut store = Store::open(&store_path)?;
-    let salt_path = args.salt_file.clone();
-    let salt = salt::read(&salt_path.unwrap_or_else(|| salt::path_beside(&store_path)))?;
+    let url = store_url::parse(&args.url)?;
+    let access = store_url::access(&url, &args.access)?;
+    let salt_path = match (&args.salt_file, &url) {
+        (Some(path), _) => path.clone(),
+        (None, StoreUrl::Sqlite(path)) => salt::path_beside(path),
+        (None, StoreUrl::ClickHouse(url)) => bail!(usage(anyhow!(
+            "--salt-file: ClickHouse has no place beside it for the fleet's salt; \
+             `freezeframe fleet init {url} --salt-file FILE` makes one, to be used by all who add"
+        ))),
+    };
+    let mut store = AnyStore::open(&url, access)?;
+    let salt = salt::read(&salt_path)?;
     causes::use_directory(
         args.causes.as_deref(),
         &Config::load(args.config.as_deref())?,
@@ -28,7 +39,7 @@ pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
             false => files.push(path.clone()),
         }
     }
-    let (mut new, mut known, mut failed) = (0, 0, 0);
+    let mut sum = Sum::default();
     let count = files.len();
     for (index, path) in files.iter().enumerate() {
         read::progress(index, count);
@@ -36,42 +47,70 @@ pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
         let mut rows = match read::incident_rows(path, &salt, now) {
             Ok(rows) => rows,
             Err(error) => {
-                failed += 1;
+                sum.failed += 1;
                 output::note(&format!("{error:#}"));
                 continue;
             }
         };
         rows.host.cluster = args.cluster.clone().unwrap_or_default();
-        match store.insert(&rows.evidence(), now)? {
-            Inserted::New => new += 1,
-            Inserted::Repeated => known += 1,
+        match store.insert(&rows.evidence(), now).map_err(cut_off)? {
+            Some(Inserted::New) => sum.new += 1,
+            Some(Inserted::Repeated) => sum.known += 1,
+            None => sum.untold += 1,
         }
-        store.insert(&rows.judgement(), now)?;
+        store.insert(&rows.judgement(), now).map_err(cut_off)?;
     }
     read::progress_ends(count);
     store.expire(now_ms() / 1000)?;
-    output::print_line(&told(new, known, failed, &args.url))?;
-    Ok(match failed {
+    output::print_line(&told(&sum, &args.url))?;
+    Ok(match sum.failed {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     })
 }
 
-fn told(new: usize, known: usize, failed: usize, url: &str) -> String {
-    let mut parts = vec![match new {
-        1 => "1 incident added".to_owned(),
-        count => format!("{count} incidents added"),
-    }];
-    match known {
+/// What became of the files.
+#[derive(Default)]
+struct Sum {
+    new: usize,
+    known: usize,
+    /// Of a store that does not say which of both.
+    untold: usize,
+    failed: usize,
+}
+
+/// What passes by itself is told with what to do: the same command, as nothing comes in twice.
+fn cut_off(error: AnyError) -> Error {
+    match error {
+        AnyError::ClickHouse(Failure { then, said, .. }) if then != Then::Stop => {
+            anyhow!("{said}. What is stored stays: later, the same command again stores the rest")
+        }
+        error => error.into(),
+    }
+}
+
+fn told(sum: &Sum, url: &str) -> String {
+    let incidents = |count: usize| match count {
+        1 => "1 incident".to_owned(),
+        count => format!("{count} incidents"),
+    };
+    let mut parts = match sum.untold {
+        0 => vec![format!("{} added", incidents(sum.new))],
+        count => vec![
+            format!("{} stored", incidents(count)),
+            "what was there is judged anew".to_owned(),
+        ],
+    };
+    match sum.known {
         0 => {}
         1 => parts.push("1 was there and is judged anew".to_owned()),
         known => parts.push(format!("{known} were there and are judged anew")),
     }
-    if failed > 0 {
-        parts.push(format!("{failed} could not be read"));
+    if sum.failed > 0 {
+        parts.push(format!("{} could not be read", sum.failed));
     }
     let told = parts.join(", ");
-    match new + known {
+    match sum.new + sum.known + sum.untold {
         0 => told,
         _ => format!("{told}. Ask: freezeframe fleet ask costs --url {url}"),
     }

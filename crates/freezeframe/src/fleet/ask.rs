@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::fleet::any_store::AnyStore;
 use ::fleet::questions::{Parameter, QUESTIONS, Question, question};
 use ::fleet::sqlite::{Given, Store};
 use ::fleet::subject::Subject;
+use ::fleet::url::StoreUrl;
 use anyhow::{Context, Result, anyhow, bail};
 use cli::{output, usage};
 use jiff::Zoned;
 
-use super::{json, now_ms, read, salt, sqlite_path, text};
+use super::{json, now_ms, read, salt, store_url, text};
 use crate::args::FleetAsk;
 use crate::causes;
 use crate::config::Config;
@@ -21,7 +23,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// What is asked.
 struct Source {
-    store: Store,
+    store: AnyStore,
     /// How people call it.
     name: String,
     /// How names are hashed in it; of a store without its salt none is known.
@@ -45,15 +47,25 @@ pub(super) fn run(args: &FleetAsk) -> Result<ExitCode> {
             "--incident: only like-this compares with an incident"
         )));
     }
+    let url = args.url.as_deref().map(store_url::parse).transpose()?;
     if args.sql {
-        output::print(&text::statement(question))?;
+        let statement = match &url {
+            Some(StoreUrl::ClickHouse(_)) => text::statement_of_clickhouse(question)?,
+            _ => text::statement(question),
+        };
+        output::print(&statement)?;
         return Ok(ExitCode::SUCCESS);
     }
     let since = since(args)?;
     let config = Config::load(args.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
     let source = match &args.url {
-        Some(url) => stored(url)?,
+        Some(url) => stored(url, args)?,
+        None if args.access.ca_file.is_some() => {
+            bail!(usage(anyhow!(
+                "--ca-file: only a --url of https:// has certificates"
+            )))
+        }
         None => {
             let dirs = match args.dirs.as_slice() {
                 [] => vec![config.directory(None)],
@@ -105,19 +117,27 @@ fn since(args: &FleetAsk) -> Result<Option<i64>> {
     Ok(us.map(|us| us / 1000))
 }
 
-fn stored(url: &str) -> Result<Source> {
-    let path = sqlite_path(url)?;
-    let store = Store::open_to_read(&path)?;
+fn stored(url: &str, args: &FleetAsk) -> Result<Source> {
+    let parsed = store_url::parse(url)?;
+    let store = AnyStore::open_to_read(&parsed, store_url::access(&parsed, &args.access)?)?;
+    let (beside, needed) = match &parsed {
+        StoreUrl::Sqlite(path) => (salt::read(&salt::path_beside(path)).ok(), ""),
+        StoreUrl::ClickHouse(_) => (None, " --salt-file FILE"),
+    };
+    let salt = match &args.salt_file {
+        Some(path) => Some(salt::read(path)?),
+        None => beside,
+    };
     let extent = store.extent()?;
     if extent.hosts == 0 {
         bail!(
-            "{url}: nothing is in it yet: freezeframe fleet add {url} DIR puts recorded incidents there"
+            "{url}: nothing is in it yet: freezeframe fleet add {url} DIR{needed} puts recorded incidents there"
         );
     }
     Ok(Source {
         store,
         name: url.to_owned(),
-        salt: salt::read(&salt::path_beside(&path)).ok(),
+        salt,
         is_of_files: false,
     })
 }
@@ -153,7 +173,7 @@ fn of_files(dirs: &[PathBuf]) -> Result<Source> {
         bail!("{name}: none of its {} incidents can be read", files.len());
     }
     Ok(Source {
-        store,
+        store: AnyStore::Sqlite(store),
         name,
         salt: Some(salt),
         is_of_files: true,

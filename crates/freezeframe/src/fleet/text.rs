@@ -3,6 +3,7 @@
 use ::fleet::Value;
 use ::fleet::questions::{AnswerColumn, Format, Parameter, Question};
 use ::fleet::sqlite::{Answer, Extent, Given};
+use anyhow::{Result, anyhow};
 use cli::output::{self, plain, wrapped};
 
 /// What was asked.
@@ -21,16 +22,30 @@ pub(super) fn list(questions: &[&Question]) -> String {
         text += &format!("{:<width$}  {}\n", question.name, question.asks);
     }
     text + "\nOf a directory of incidents: freezeframe fleet ask QUESTION --dir DIR\n\
-            Of a store: freezeframe fleet ask QUESTION --url sqlite:///DIR/FILE\n"
+            Of a store: freezeframe fleet ask QUESTION --url sqlite:///DIR/FILE\n\
+            Of ClickHouse: freezeframe fleet ask QUESTION --url http://USER@HOST:8123/DATABASE\n"
 }
 
 /// The statement, with what its parameters are.
 pub(super) fn statement(question: &Question) -> String {
+    head(question, ":") + question.sqlite
+}
+
+/// The same for ClickHouse: `clickhouse-client --param_since=…` gives a parameter its value.
+pub(super) fn statement_of_clickhouse(question: &Question) -> Result<String> {
+    let statement = question
+        .clickhouse
+        .ok_or_else(|| anyhow!("'{}' has no statement for ClickHouse", question.name))?;
+    Ok(head(question, "param_") + statement)
+}
+
+fn head(question: &Question, prefix: &str) -> String {
     let mut text = format!("-- {}\n", question.asks);
     for parameter in question.parameters {
-        text += &format!("-- :{} is {}\n", parameter.name(), words(*parameter));
+        let name = parameter.name();
+        text += &format!("-- {prefix}{name} is {}\n", words(*parameter));
     }
-    text + question.sqlite
+    text
 }
 
 fn words(parameter: Parameter) -> &'static str {
