@@ -31,7 +31,7 @@ fn the_answer_is_on_the_first_screen_and_all_else_is_folded() {
         assert!(bottom.as_f64().unwrap() <= 800.0, "{part}: {bottom}");
     }
     assert_eq!(
-        browser.js("document.querySelectorAll('main details[open]').length"),
+        browser.js("document.querySelectorAll('main details.section[open]').length"),
         0
     );
     let sections = browser.js("document.querySelectorAll('main > section').length");
