@@ -6,7 +6,7 @@ use model::Incident;
 use crate::document::{List, Part, Prose, Section};
 use crate::markup::{Markup, markup};
 use crate::pick::Picked;
-use crate::{anchors, steps, units};
+use crate::{anchors, standard, steps, units};
 
 /// Ratios to the baseline below this are not worth a number.
 const RATIO_MIN: f64 = 1.5;
@@ -65,7 +65,7 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageCol
         (Evidence, "Against", witnesses(context, &finding.against)),
         (Evidence, "Who", who),
         (Evidence, "What would refute it", steps(&finding.refuted_by)),
-        (Evidence, unknown, steps(&finding.unknown)),
+        (Evidence, unknown, steps(&in_words(&finding.unknown))),
         (Remedy, "With freezeframe", steps(&remedy.fix)),
         (Remedy, "Do now", steps(&steps::with_undo(&paired.now))),
         (
@@ -82,6 +82,30 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageCol
     all.into_iter()
         .filter_map(|(half, title, parts)| Some((half, Section::from_parts(title, parts)?)))
         .collect()
+}
+
+/// What is not known, with names for people in place of those of signals and settings.
+fn in_words(lines: &[String]) -> Vec<String> {
+    let word = |word: &str| {
+        let name = word.trim_end_matches([',', ':', ';']);
+        let is_signal = name.contains('.') && model::area_of(name).is_some();
+        match (is_signal, word.get(name.len()..)) {
+            (true, Some(behind)) => format!("{}{behind}", name_in_words(name)),
+            _ => word.to_owned(),
+        }
+    };
+    let lines = lines.iter();
+    lines
+        .map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+/// A name of the server's is what people look for.
+fn name_in_words(name: &str) -> String {
+    match name.split_once('.') {
+        Some(("status" | "variables", own)) => own.to_owned(),
+        _ => standard::in_words(name),
+    }
 }
 
 fn steps(steps: &[impl AsRef<str>]) -> Vec<Part> {
@@ -230,6 +254,21 @@ fn related(verdict: &Verdict, finding: &Finding) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_known_has_names_for_people() {
+        let lines = [
+            "status.Questions, probe.connect_us are not in the record; taken by SHOW GLOBAL STATUS",
+            "semaphores is not in the record",
+        ];
+        assert_eq!(
+            in_words(&lines.map(str::to_owned)),
+            [
+                "Questions, connect (probe latency) are not in the record; taken by SHOW GLOBAL STATUS",
+                "semaphores is not in the record",
+            ]
+        );
+    }
 
     #[test]
     fn numbers_are_what_the_sentence_says_they_are() {
