@@ -94,6 +94,24 @@ impl Written {
         ];
         let has_samples = run("samples", &[&["export", path][..], &samples].concat());
         self.redacted(path, name, has_samples, true);
+        self.fleet(path, name);
+    }
+
+    /// What a fleet's store keeps, and what it answers: neither values nor names.
+    fn fleet(&self, path: &str, name: &str) {
+        let store = self.names.join(format!("{name}-fleet.db"));
+        let url = format!("sqlite://{}", store.display());
+        let run = |kind: &str, arguments: &[&str]| {
+            self.run(&self.names, &format!("{name}-fleet-{kind}"), arguments)
+        };
+        run("init", &["fleet", "init", &url]);
+        run("add", &["fleet", "add", &url, path]);
+        for question in ["unnamed", "costs", "new-in-stalls", "new-statements"] {
+            run(
+                question,
+                &["fleet", "ask", question, "--url", &url, "--json"],
+            );
+        }
     }
 
     /// All that is written of a capture of others; `all` in every form, else in those that differ.
