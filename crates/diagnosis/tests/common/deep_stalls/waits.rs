@@ -38,7 +38,7 @@ pub fn binlog_reader() -> Story {
     )
 }
 
-/// Workers that take turns by GET_LOCK(); the one whose turn it is hangs.
+/// Workers that take turns by GET_LOCK(); the one whose turn it is hangs. The name is a metadata lock in the server's code.
 pub fn user_lock() -> Story {
     const WAITS: Threads = (
         30,
@@ -46,7 +46,8 @@ pub fn user_lock() -> Story {
         Sleeping,
         &[
             "pthread_cond_timedwait",
-            "User_level_lock::wait",
+            "MDL_wait::timed_wait",
+            "MDL_context::acquire_lock",
             "Item_func_get_lock::val_int",
         ],
     );
