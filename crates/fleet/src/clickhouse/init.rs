@@ -3,19 +3,9 @@
 use super::ddl::{self, Layout};
 use super::failure::Failure;
 use super::store::Store;
+use crate::sqlite::Initialised;
 use crate::table::Column;
 use crate::tables::{TABLES, VERSION};
-
-/// What [`Store::init`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Initialised {
-    /// The tables were made.
-    Made,
-    /// They were brought from this version to the one that is needed.
-    Migrated(u32),
-    /// They were as they should be.
-    Unchanged,
-}
 
 /// What exactly-once is sent with: the setting and its value, if it is always the same.
 const SENT: [(&str, Option<&str>); 5] = [

@@ -23,7 +23,7 @@ mod version;
 pub use address::Address;
 pub use ddl::Layout;
 pub use failure::{Failure, Then};
-pub use init::Initialised;
+
 pub use rowbinary::encode;
 pub use store::Store;
 pub use version::NEEDED;

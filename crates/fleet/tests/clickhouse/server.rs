@@ -4,7 +4,8 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use fleet::clickhouse::{Address, Initialised, Layout, Store, Then, ddl};
+use fleet::clickhouse::{Address, Layout, Store, Then, ddl};
+use fleet::sqlite::Initialised;
 use fleet::tables::{TABLES, VERSION};
 
 use super::live;

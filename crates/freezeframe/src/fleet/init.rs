@@ -33,11 +33,7 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
                 None => Layout::Single,
             };
             let store = clickhouse::Store::at(any_store::address(url, access)?);
-            let done = match store.init(&layout, now, program)? {
-                clickhouse::Initialised::Made => Initialised::Made,
-                clickhouse::Initialised::Migrated(from) => Initialised::Migrated(from),
-                clickhouse::Initialised::Unchanged => Initialised::Unchanged,
-            };
+            let done = store.init(&layout, now, program)?;
             (store.shown(), done, args.salt_file.clone())
         }
     };

@@ -117,22 +117,24 @@ impl Reporter {
         let explained = self.explain(&notice);
         let is_heavy = explained.is_some();
         self.show(label, &notice, explained.as_ref());
-        if is_too_early(&notice, explained.as_ref()) {
-            return Ok(());
-        }
-        self.spread(label, &notice, explained.as_ref());
-        if self.json {
-            self.report_json(label, notice, explained)?;
-        } else {
-            if !matches!(notice, Notice::Absent(_)) {
-                self.tell_absences()?;
-            }
-            self.report_text(label, notice, explained)?;
+        if !is_too_early(&notice, explained.as_ref()) {
+            self.spread(label, &notice, explained.as_ref());
+            self.print(label, notice, explained)?;
         }
         if is_heavy {
             kernel::heap::give_back();
         }
         Ok(())
+    }
+
+    fn print(&self, label: &str, notice: Notice, explained: Option<Explained>) -> Result<()> {
+        if self.json {
+            return self.report_json(label, notice, explained);
+        }
+        if !matches!(notice, Notice::Absent(_)) {
+            self.tell_absences()?;
+        }
+        self.report_text(label, notice, explained)
     }
 
     /// Prints the absences that came together.
