@@ -8,10 +8,8 @@
 
 mod address;
 mod ask;
-mod curl;
 pub mod ddl;
 mod failure;
-mod http;
 mod init;
 mod insert;
 mod json;

@@ -8,7 +8,6 @@ use flate2::write::GzEncoder;
 
 use super::address::{Address, encode};
 use super::failure::Failure;
-use super::{curl, http};
 
 /// Bodies from this size on are packed.
 const PACKED_FROM_BYTES: usize = 4096;
@@ -49,7 +48,7 @@ pub(super) fn post(
     let answer = if address.is_tls {
         let url = format!("https://{authority}{target}");
         let ca_file = address.ca_file.as_deref();
-        curl::exchange(&url, &headers, body, ca_file, deadline)
+        transport::curl::exchange(&url, &headers, &body, ca_file, deadline)
     } else {
         let mut head = format!("POST {target} HTTP/1.1\r\nHost: {authority}\r\n");
         for line in &headers {
@@ -61,7 +60,7 @@ pub(super) fn post(
             body.len()
         );
         let place = (address.host.as_str(), address.port);
-        http::exchange(place, &[head.as_bytes(), &body], deadline)
+        transport::http::exchange(place, &[head.as_bytes(), &body], deadline)
     };
     let answer = answer.map_err(|what| Failure::unreachable(&whom, what))?;
     match (answer.status, answer.code) {

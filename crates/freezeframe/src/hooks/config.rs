@@ -242,11 +242,10 @@ fn post(url: &str, ca_file: Option<&Path>) -> Result<Action> {
         bail!("hooks: url: blanks, quotes and other than ASCII have to be escaped: '{url}'");
     }
     if url.starts_with("https://") {
-        let curl = curl::installed().with_context(|| {
+        transport::curl::installed().with_context(|| {
             format!("hooks: {url}: https goes through curl, which is not there")
         })?;
         return Ok(Action::Curl(curl::Target {
-            curl,
             url: url.to_owned(),
             ca_file: ca_file.map(Path::to_owned),
         }));
@@ -359,7 +358,7 @@ mod tests {
             with("json", "").unwrap().key(),
         ];
         assert!((1..4).all(|at| !keys[..at].contains(&keys[at])), "{keys:?}");
-        if curl::installed().is_some() {
+        if transport::curl::installed().is_some() {
             let usual = hook(&format!("format = 'pagerduty'\n{key}")).unwrap();
             assert_eq!(usual.name, "events.pagerduty.com");
         }

@@ -1,37 +1,19 @@
-//! Posts JSON by https, through curl(1).
-//!
-//! A library for https is not linked: it would bring several times the code that our own posting is,
-//! and cryptography that has to be updated with us. curl brings the distribution's, with its
-//! certificates and proxies.
+//! Posts JSON by https.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::failure::{Failure, judge};
-use super::program;
 
-/// Where curl(1) is looked for.
-const CURL: [&str; 3] = ["/usr/bin/curl", "/usr/local/bin/curl", "/bin/curl"];
-
-/// Where to post to, and by what.
+/// Where to post to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Target {
-    /// The program.
-    pub(super) curl: &'static str,
     pub(super) url: String,
     /// Certificates that are trusted instead of the system's.
     pub(super) ca_file: Option<PathBuf>,
 }
 
-/// Where curl(1) is; nothing when it is not installed.
-pub(super) fn installed() -> Option<&'static str> {
-    CURL.into_iter().find(|path| Path::new(path).exists())
-}
-
-/// Posts. Address and header lines go through a private file, not through the program's arguments, which everybody on the
-/// host can read.
+/// Posts, and judges the status of the answer.
 pub(super) fn post(
     target: &Target,
     headers: &[String],
@@ -40,47 +22,18 @@ pub(super) fn post(
 ) -> Result<(), Failure> {
     let url = target.url.as_str();
     let whom = url.split('/').nth(2).unwrap_or(url);
-    let later = |error: std::io::Error| Failure::Later(format!("{whom}: {error}"));
-    let mut config = tempfile::NamedTempFile::new().map_err(later)?;
-    let mut lines = format!("url = \"{url}\"\nheader = \"Content-Type: application/json\"\n");
-    for line in headers {
-        lines += &format!("header = \"{line}\"\n");
-    }
-    config.write_all(lines.as_bytes()).map_err(later)?;
-    let mut arguments = vec![
-        target.curl.to_owned(),
-        // Not the configuration of whoever we run as.
-        "--disable".to_owned(),
-        "--silent".to_owned(),
-        "--show-error".to_owned(),
-        "--output".to_owned(),
-        "/dev/null".to_owned(),
-        "--write-out".to_owned(),
-        "status=%{http_code}".to_owned(),
-        "--max-time".to_owned(),
-        deadline.as_secs().to_string(),
-        "--data-binary".to_owned(),
-        "@-".to_owned(),
-        "--config".to_owned(),
-        config.path().display().to_string(),
-    ];
-    if let Some(path) = &target.ca_file {
-        arguments.extend(["--cacert".to_owned(), path.display().to_string()]);
-    }
-    let wait = deadline + Duration::from_secs(2);
-    let (status, said) = program::output(&arguments, &BTreeMap::new(), body.as_bytes(), wait)?;
-    let code = said
-        .split_once("status=")
-        .and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-    match code {
-        Some(code) if status.success() => judge(whom, code),
-        _ => Err(Failure::Later(format!("{whom}: curl, {status}: {said}"))),
+    let mut lines = vec!["Content-Type: application/json".to_owned()];
+    lines.extend_from_slice(headers);
+    let ca_file = target.ca_file.as_deref();
+    match transport::curl::exchange(url, &lines, body.as_bytes(), ca_file, deadline) {
+        Ok(answer) => judge(whom, answer.status),
+        Err(said) => Err(Failure::Later(format!("{whom}: {said}"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Read};
+    use std::io::{BufRead, BufReader, Read, Write};
     use std::net::TcpListener;
     use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
     use std::sync::mpsc::{Receiver, channel};
@@ -210,7 +163,6 @@ mod tests {
 
         fn target(&self, host: &str, ca_file: Option<String>) -> Target {
             Target {
-                curl: installed().unwrap(),
                 url: format!("https://{host}:{}/hook?a=b", self.port),
                 ca_file: ca_file.map(PathBuf::from),
             }
@@ -269,7 +221,7 @@ mod tests {
 
     /// What is needed beside ourselves.
     fn certificates(name: &str) -> Option<Certificates> {
-        if installed().is_none() {
+        if transport::curl::installed().is_none() {
             eprintln!("skipped: curl is not installed");
             return None;
         }

@@ -1,30 +1,22 @@
 //! Posts JSON by http.
 
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::config::Address;
 use super::failure::{Failure, judge};
 
-/// Bytes of an answer that are read: its first line says all.
-const ANSWER_BYTES_MAX: usize = 1024;
-
-/// Posts by http/1.1 and reads the first line of the answer.
+/// Posts, and judges the status of the answer.
 pub(super) fn post(
     address: &Address,
     headers: &[String],
     body: &str,
     deadline: Duration,
 ) -> Result<(), Failure> {
-    let end = Instant::now() + deadline;
-    let later = |error: std::io::Error| Failure::Later(format!("{}: {error}", address.authority));
-    let mut stream = connect(address, end).map_err(later)?;
+    let whom = &address.authority;
     let mut head = format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: freezeframe/{}\r\n\
+        "POST {} HTTP/1.1\r\nHost: {whom}\r\nUser-Agent: freezeframe/{}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n",
         address.path,
-        address.authority,
         env!("CARGO_PKG_VERSION"),
         body.len()
     );
@@ -33,59 +25,17 @@ pub(super) fn post(
         head += "\r\n";
     }
     head += "\r\n";
-    let timed = |stream: &TcpStream| {
-        let left = end.saturating_duration_since(Instant::now());
-        let left = Some(left.max(Duration::from_millis(1)));
-        stream.set_read_timeout(left)?;
-        stream.set_write_timeout(left)
-    };
-    timed(&stream).map_err(later)?;
-    stream
-        .write_all(head.as_bytes())
-        .and_then(|()| stream.write_all(body.as_bytes()))
-        .map_err(later)?;
-    let mut answer = Vec::new();
-    let mut byte = [0; 1];
-    while answer.len() < ANSWER_BYTES_MAX && !answer.ends_with(b"\n") {
-        if Instant::now() >= end {
-            let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
-            return Err(later(late));
-        }
-        timed(&stream).map_err(later)?;
-        match stream.read(&mut byte) {
-            Ok(0) => break,
-            Ok(_) => answer.extend(byte),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(later(error)),
-        }
+    let place = (address.host.as_str(), address.port);
+    let request = [head.as_bytes(), body.as_bytes()];
+    match transport::http::exchange(place, &request, deadline) {
+        Ok(answer) => judge(whom, answer.status),
+        Err(said) => Err(Failure::Later(format!("{whom}: {said}"))),
     }
-    let line = String::from_utf8_lossy(&answer);
-    let code = line
-        .strip_prefix("HTTP/1.")
-        .and_then(|rest| rest.split(' ').nth(1)?.trim().parse().ok());
-    match code {
-        Some(code) => judge(&address.authority, code),
-        None => Err(Failure::Later(format!(
-            "{}: no answer of http",
-            address.authority
-        ))),
-    }
-}
-
-fn connect(address: &Address, end: Instant) -> std::io::Result<TcpStream> {
-    let mut last = std::io::Error::other("the name has no address");
-    for socket in (address.host.as_str(), address.port).to_socket_addrs()? {
-        let left = end.saturating_duration_since(Instant::now());
-        match TcpStream::connect_timeout(&socket, left.max(Duration::from_millis(1))) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::TcpListener;
 
     use super::*;

@@ -1,144 +1,53 @@
-//! Runs a program with a deadline, its input given, its output bounded.
+//! A hook that is a program: what its end means.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use transport::program::{Limits, output};
 
 use super::failure::Failure;
 
-/// Bytes of a program's output that are kept for the message; the rest is read and dropped.
+/// Bytes of each of a program's outputs that are kept for the message.
 const OUTPUT_BYTES_MAX: usize = 2048;
 
 /// What a program exits with when it wants to be run again later (sysexits.h, EX_TEMPFAIL).
 const TRY_AGAIN: i32 = 75;
 
-const NAP: Duration = Duration::from_millis(20);
-
-/// Runs it in a process group of its own, which is killed at the deadline.
+/// Runs it.
 pub(super) fn run(
     program: &[String],
     environment: &BTreeMap<String, String>,
     input: &[u8],
     deadline: Duration,
 ) -> Result<(), Failure> {
-    let (status, said) = output(program, environment, input, deadline)?;
+    let limits = Limits {
+        deadline,
+        output_bytes: OUTPUT_BYTES_MAX,
+    };
+    let ended =
+        output(program, environment, input, limits).map_err(|error| match error.is_missing {
+            true => Failure::Never(error.said),
+            false => Failure::Later(error.said),
+        })?;
+    let said = [ended.stdout, ended.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
     let said = said.trim();
     let said = if said.is_empty() {
         String::new()
     } else {
         format!(": {said}")
     };
-    match status.code() {
+    match ended.status.code() {
         Some(0) => Ok(()),
         Some(TRY_AGAIN) => Err(Failure::Later(format!("exit status {TRY_AGAIN}{said}"))),
-        _ => Err(Failure::Never(format!("{status}{said}"))),
+        _ => Err(Failure::Never(format!("{}{said}", ended.status))),
     }
-}
-
-/// How it ended, and the beginning of what it said on both outputs.
-pub(super) fn output(
-    program: &[String],
-    environment: &BTreeMap<String, String>,
-    input: &[u8],
-    deadline: Duration,
-) -> Result<(std::process::ExitStatus, String), Failure> {
-    let end = Instant::now() + deadline;
-    let Some((name, arguments)) = program.split_first() else {
-        return Err(Failure::Never("no program".to_owned()));
-    };
-    let mut child = Command::new(name)
-        .args(arguments)
-        .envs(environment)
-        // Of the server's, not of ours.
-        .env_remove("MYSQL_PWD")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
-                Failure::Never(format!("{name}: {error}"))
-            }
-            _ => Failure::Later(format!("{name}: {error}")),
-        })?;
-    feed(&mut child, input);
-    let outputs = [
-        child.stdout.take().map(reader),
-        child.stderr.take().map(reader),
-    ];
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Ok(status),
-            Ok(None) if Instant::now() >= end => {
-                kill(&mut child);
-                break Err(Failure::Later(format!(
-                    "{name}: killed after {} s",
-                    deadline.as_secs()
-                )));
-            }
-            Ok(None) => std::thread::sleep(NAP),
-            Err(error) => {
-                kill(&mut child);
-                break Err(Failure::Later(format!("{name}: {error}")));
-            }
-        }
-    }?;
-    // What it left running may hold the pipes; its own output is there.
-    let said: Vec<u8> = outputs
-        .into_iter()
-        .flatten()
-        .filter_map(|output| output.recv_timeout(Duration::from_millis(200)).ok())
-        .flatten()
-        .take(OUTPUT_BYTES_MAX)
-        .collect();
-    Ok((status, String::from_utf8_lossy(&said).into_owned()))
-}
-
-/// Writes its input from a thread: it may never read it.
-fn feed(child: &mut Child, input: &[u8]) {
-    if let Some(mut stdin) = child.stdin.take() {
-        let input = input.to_vec();
-        let thread = std::thread::Builder::new().name("ff-hook-input".to_owned());
-        // A program need not read what it is given.
-        let _ = thread.spawn(move || stdin.write_all(&input));
-    }
-}
-
-/// Reads to the end and keeps the beginning.
-fn reader(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, kept) = channel();
-    let thread = std::thread::Builder::new().name("ff-hook-output".to_owned());
-    let _ = thread.spawn(move || {
-        let mut all = Vec::new();
-        let mut buffer = [0; 4096];
-        while let Ok(count) = pipe.read(&mut buffer)
-            && count > 0
-        {
-            let room = OUTPUT_BYTES_MAX.saturating_sub(all.len());
-            all.extend(buffer.iter().take(count.min(room)));
-        }
-        let _ = sender.send(all);
-    });
-    kept
-}
-
-/// Ends the program and what it started.
-fn kill(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn shell(line: &str, deadline: Duration) -> Result<(), Failure> {
@@ -180,7 +89,7 @@ mod tests {
         let Err(Failure::Never(said)) = failed else {
             panic!("{failed:?}");
         };
-        assert!(said.len() < OUTPUT_BYTES_MAX + 100, "{}", said.len());
+        assert!(said.len() < 2 * OUTPUT_BYTES_MAX + 100, "{}", said.len());
         let program = ["/bin/true".to_owned()];
         let much = vec![b'x'; 1 << 20];
         assert_eq!(run(&program, &BTreeMap::new(), &much, LONG), Ok(()));
@@ -203,7 +112,7 @@ mod tests {
         let end = Instant::now() + LONG;
         while !state().is_empty() && !state().contains(") Z ") {
             assert!(Instant::now() < end, "{}", state());
-            std::thread::sleep(NAP);
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }

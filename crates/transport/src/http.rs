@@ -5,22 +5,28 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 /// Bytes of an answer that are read: far more than the rows of a question.
-pub(super) const ANSWER_BYTES_MAX: usize = 64 << 20;
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes of an answer's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// An answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    /// `X-ClickHouse-Exception-Code`.
-    pub(super) code: Option<u32>,
-    pub(super) body: Vec<u8>,
+pub struct Answer {
+    /// The status (RFC 9110, section 15).
+    pub status: u16,
+    /// ClickHouse's `X-ClickHouse-Exception-Code`.
+    pub code: Option<u32>,
+    /// What stands behind the head.
+    pub body: Vec<u8>,
 }
 
 /// Sends these bytes, a whole request that asks for the connection to be closed, and reads the answer.
-pub(super) fn exchange(
+///
+/// # Errors
+///
+/// Why there is no answer, in a few words.
+pub fn exchange(
     place: (&str, u16),
     request: &[&[u8]],
     deadline: Duration,
@@ -76,7 +82,13 @@ fn read(stream: &mut TcpStream, end: Instant, bytes: &mut Vec<u8>) -> std::io::R
         timed(stream, end)?;
         match stream.read(&mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(count) => bytes.extend(buffer.iter().take(count)),
+            Ok(count) => {
+                bytes.extend(buffer.iter().take(count));
+                // Not all who are asked to close the connection do.
+                if is_whole(bytes) {
+                    return Ok(());
+                }
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -84,8 +96,19 @@ fn read(stream: &mut TcpStream, end: Instant, bytes: &mut Vec<u8>) -> std::io::R
     Err(std::io::Error::other("the answer is over 64 MiB"))
 }
 
+/// Whether the answer says where it ends, and that is here. What is large is read to the end of the connection: to look at
+/// it again with each piece would take long.
+fn is_whole(bytes: &[u8]) -> bool {
+    bytes.len() <= HEAD_BYTES_MAX && parse_with_end(bytes).is_ok_and(|(_, says_end)| says_end)
+}
+
 /// The answer that these bytes are, all of it.
-pub(super) fn parse(bytes: &[u8]) -> Result<Answer, &'static str> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Answer, &'static str> {
+    parse_with_end(bytes).map(|(answer, _)| answer)
+}
+
+/// The same, and whether the answer itself says where it ends.
+fn parse_with_end(bytes: &[u8]) -> Result<(Answer, bool), &'static str> {
     const CUT: &str = "the answer was cut off";
     if bytes.is_empty() {
         return Err("the connection was closed without an answer");
@@ -109,7 +132,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Answer, &'static str> {
         .ok_or("no answer of http")?;
     // `100 Continue` comes before the answer.
     if status == 100 {
-        return parse(body);
+        return parse_with_end(body);
     }
     let (mut code, mut length, mut is_chunked) = (None, None, false);
     for line in lines {
@@ -127,7 +150,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Answer, &'static str> {
         (false, Some(length)) => body.get(..length).ok_or(CUT)?.to_vec(),
         (false, None) => body.to_vec(),
     };
-    Ok(Answer { status, code, body })
+    let says_end = is_chunked || length.is_some();
+    Ok((Answer { status, code, body }, says_end))
 }
 
 /// The pieces put together; none when the last is missing.
@@ -165,6 +189,26 @@ mod tests {
         }
         let bytes = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\n\r\nx";
         assert_eq!(parse(bytes).unwrap().status, 200);
+    }
+
+    /// A receiver that was asked to close the connection and keeps it open.
+    #[test]
+    fn an_answer_that_says_its_end_is_not_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+            stream.write_all(answer).unwrap();
+            // Ends when the other side has its answer.
+            let _ = wait.recv();
+        });
+        let answer = exchange(("127.0.0.1", port), &[b"x"], Duration::from_secs(60)).unwrap();
+        assert_eq!((answer.status, answer.body.as_slice()), (200, &b"ok"[..]));
+        drop(end);
+        thread.join().unwrap();
+        assert!(!is_whole(b"HTTP/1.1 200 OK\r\n\r\nok"), "it may go on");
     }
 
     #[test]

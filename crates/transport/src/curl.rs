@@ -1,0 +1,84 @@
+//! One request and its answer by https, through curl(1).
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use super::http::{ANSWER_BYTES_MAX, Answer, parse};
+use super::program;
+
+/// Where curl(1) is looked for.
+const CURL: [&str; 3] = ["/usr/bin/curl", "/usr/local/bin/curl", "/bin/curl"];
+
+/// What it may take longer than it was told, before it is killed.
+const SPARE: Duration = Duration::from_secs(2);
+
+/// Where curl(1) is; nothing when it is not installed.
+pub fn installed() -> Option<&'static str> {
+    CURL.into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Posts. Address and header lines, in which passwords are, go through a private file: everybody on the host can read the
+/// arguments of programs.
+///
+/// # Errors
+///
+/// Why there is no answer, in a few words.
+pub fn exchange(
+    url: &str,
+    headers: &[String],
+    body: &[u8],
+    ca_file: Option<&Path>,
+    deadline: Duration,
+) -> Result<Answer, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let curl = installed().ok_or("https goes through curl, which is not installed")?;
+    let mut config = tempfile::NamedTempFile::new().map_err(told)?;
+    let mut lines = format!("url = \"{}\"\n", quoted(url));
+    for line in headers {
+        lines += &format!("header = \"{}\"\n", quoted(line));
+    }
+    // No wait for `100 Continue`.
+    lines += "header = \"Expect:\"\n";
+    config.write_all(lines.as_bytes()).map_err(told)?;
+    // --disable: not the configuration of whoever we run as.
+    let mut arguments: Vec<String> = [
+        curl,
+        "--disable",
+        "--silent",
+        "--show-error",
+        "--http1.1",
+        "--include",
+        "--raw",
+        "--suppress-connect-headers",
+        "--data-binary",
+        "@-",
+        "--max-time",
+    ]
+    .map(str::to_owned)
+    .into();
+    arguments.push(deadline.as_secs().max(1).to_string());
+    arguments.extend(["--config".to_owned(), config.path().display().to_string()]);
+    if let Some(path) = ca_file {
+        arguments.extend(["--cacert".to_owned(), path.display().to_string()]);
+    }
+    let limits = program::Limits {
+        deadline: deadline + SPARE,
+        output_bytes: ANSWER_BYTES_MAX,
+    };
+    let output =
+        program::output(&arguments, &BTreeMap::new(), body, limits).map_err(|error| error.said)?;
+    match output.status.success() {
+        true => parse(&output.stdout).map_err(str::to_owned),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("curl, {}: {}", output.status, said.trim()))
+        }
+    }
+}
+
+/// As a text in quotes of curl's configuration.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}

@@ -1,0 +1,10 @@
+//! How anything leaves this process for another one: hooks, and the fleet's store.
+//!
+//! **Everything has a deadline**, and what comes back is bounded: who is told of a stall may hang as well.
+//!
+//! **https goes through curl(1)** ([`curl`]): a library would bring several times our own code, for a post now and then.
+//! curl brings the distribution's certificates and proxies, and is updated with it.
+
+pub mod curl;
+pub mod http;
+pub mod program;

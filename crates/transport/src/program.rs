@@ -1,0 +1,144 @@
+//! Runs a program with a deadline, its input given, its output bounded.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+const NAP: Duration = Duration::from_millis(20);
+
+/// What a program may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// It is killed then, with what it started.
+    pub deadline: Duration,
+    /// Bytes that are kept of each of its two outputs; the rest is read and dropped.
+    pub output_bytes: usize,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Output {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// The begin of what it wrote to its standard output.
+    pub stdout: Vec<u8>,
+    /// The same of its error output.
+    pub stderr: Vec<u8>,
+}
+
+/// Why a program did not end by itself.
+#[derive(Debug)]
+pub struct NotRun {
+    /// There is no such program, or it may not be run: another try would not help.
+    pub is_missing: bool,
+    /// In words.
+    pub said: String,
+}
+
+/// Runs it in a process group of its own, which is killed at the deadline.
+///
+/// # Errors
+///
+/// When it cannot be started, or was killed.
+pub fn output(
+    program: &[String],
+    environment: &BTreeMap<String, String>,
+    input: &[u8],
+    limits: Limits,
+) -> Result<Output, NotRun> {
+    let not_run = |is_missing: bool, said: String| NotRun { is_missing, said };
+    let end = Instant::now() + limits.deadline;
+    let Some((name, arguments)) = program.split_first() else {
+        return Err(not_run(true, "no program".to_owned()));
+    };
+    let mut child = Command::new(name)
+        .args(arguments)
+        .envs(environment)
+        // Of the server's, not of ours.
+        .env_remove("MYSQL_PWD")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| {
+            let kind = error.kind();
+            let is_missing = kind == std::io::ErrorKind::NotFound
+                || kind == std::io::ErrorKind::PermissionDenied;
+            not_run(is_missing, format!("{name}: {error}"))
+        })?;
+    feed(&mut child, input);
+    let bytes = limits.output_bytes;
+    let stdout = child.stdout.take().map(|pipe| reader(pipe, bytes));
+    let stderr = child.stderr.take().map(|pipe| reader(pipe, bytes));
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if Instant::now() >= end => {
+                kill(&mut child);
+                let seconds = limits.deadline.as_secs();
+                break Err(not_run(false, format!("{name}: killed after {seconds} s")));
+            }
+            Ok(None) => std::thread::sleep(NAP),
+            Err(error) => {
+                kill(&mut child);
+                break Err(not_run(false, format!("{name}: {error}")));
+            }
+        }
+    }?;
+    Ok(Output {
+        status,
+        stdout: kept(stdout),
+        stderr: kept(stderr),
+    })
+}
+
+/// What was read of an output. What the program left running may hold the pipe; its own output is there.
+fn kept(output: Option<Receiver<Vec<u8>>>) -> Vec<u8> {
+    let wait = Duration::from_millis(200);
+    output
+        .and_then(|output| output.recv_timeout(wait).ok())
+        .unwrap_or_default()
+}
+
+/// Writes its input from a thread: it may never read it.
+fn feed(child: &mut Child, input: &[u8]) {
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = input.to_vec();
+        let thread = std::thread::Builder::new().name("ff-input".to_owned());
+        // A program need not read what it is given.
+        let _ = thread.spawn(move || stdin.write_all(&input));
+    }
+}
+
+/// Reads to the end and keeps the beginning.
+fn reader(mut pipe: impl Read + Send + 'static, bytes_max: usize) -> Receiver<Vec<u8>> {
+    let (sender, kept) = channel();
+    let thread = std::thread::Builder::new().name("ff-output".to_owned());
+    let _ = thread.spawn(move || {
+        let mut all = Vec::new();
+        let mut buffer = [0; 4096];
+        while let Ok(count) = pipe.read(&mut buffer)
+            && count > 0
+        {
+            let room = bytes_max.saturating_sub(all.len());
+            all.extend(buffer.iter().take(count.min(room)));
+        }
+        let _ = sender.send(all);
+    });
+    kept
+}
+
+/// Ends the program and what it started.
+fn kill(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
