@@ -331,6 +331,33 @@ fn lock_tables_in_front_is_told_as_what_it_is() {
 }
 
 #[test]
+fn who_has_the_name_of_get_lock_is_the_only_one_that_sleeps() {
+    let waits = |id| session(id, "Query", 9.0, "User lock", "select get_lock('?', 60)");
+    let holder = session(4, "Sleep", 12.0, "", "");
+    let mut all: Vec<_> = (5..9).map(waits).collect();
+    all.push(holder);
+    let (actors, now) = told("user-lock", &incident(&[(64, list(&all))], ""));
+    let found: Vec<_> = actors
+        .iter()
+        .map(|one| (one.connection, one.sure, one.waiters))
+        .collect();
+    assert_eq!(found, [(Some(4), true, Some(4))]);
+    assert!(now.iter().any(|step| step.contains("KILL 4")), "{now:?}");
+
+    // Another session sleeps as long: which of them has it, the list does not tell.
+    all.push(session(3, "Sleep", 40.0, "", ""));
+    let (actors, now) = told("user-lock", &incident(&[(64, list(&all))], ""));
+    assert_eq!(actors.len(), 2);
+    assert!(actors.iter().all(|one| !one.sure));
+    let asks = |step: &String| step.contains("IS_USED_LOCK");
+    assert!(now.iter().any(asks), "{now:?}");
+
+    // Nobody waits: nobody is in front.
+    let (actors, _) = told("user-lock", &incident(&[(64, list(&all[4..]))], ""));
+    assert_eq!(actors, []);
+}
+
+#[test]
 fn the_process_is_in_the_command() {
     let mut stopped = incident(&[], "");
     stopped.server.pid = Some(4711);

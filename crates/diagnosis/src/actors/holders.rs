@@ -29,7 +29,7 @@ fn commits(scene: &Scene, actor: &Actor) -> bool {
 }
 
 fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
-    let reported = reported(scene, |lock| !is_metadata(lock));
+    let reported = reported(scene, |lock| !is_metadata(lock) && !is_user_lock(lock));
     if !reported.is_empty() {
         return reported;
     }
@@ -127,6 +127,15 @@ pub(super) fn metadata_lock(scene: &Scene) -> Vec<Actor> {
 /// Who may hold a table's own lock.
 pub(super) fn table_lock(scene: &Scene) -> Vec<Actor> {
     in_front_of(scene, Wait::Table, |takes| takes == Takes::Tables)
+}
+
+/// Who may have the name that sessions wait for in GET_LOCK(). Its statement is over, so it was seen to take nothing.
+pub(super) fn user_lock(scene: &Scene) -> Vec<Actor> {
+    let reported = reported(scene, is_user_lock);
+    if !reported.is_empty() {
+        return reported;
+    }
+    in_front_of(scene, Wait::Name, |_| false)
 }
 
 /// Who may hold the lock of all tables, where the statement that took it is over.
@@ -254,6 +263,10 @@ fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
 
 fn is_metadata(lock: &str) -> bool {
     lock.contains("metadata")
+}
+
+fn is_user_lock(lock: &str) -> bool {
+    lock.starts_with("user lock")
 }
 
 fn waits<'s>(scene: &'s Scene, wanted: Wait) -> Vec<&'s Session> {

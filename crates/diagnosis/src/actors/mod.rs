@@ -31,7 +31,7 @@ pub(crate) struct Who {
 }
 
 /// All of them.
-pub(crate) const ALL: [Who; 13] = [
+pub(crate) const ALL: [Who; 14] = [
     who(
         "row-lock-holder",
         "the transaction in front",
@@ -56,6 +56,11 @@ pub(crate) const ALL: [Who; 13] = [
         "global-lock-holder",
         "the session that holds the lock",
         holders::global_lock,
+    ),
+    who(
+        "user-lock-holder",
+        "the session that has the name",
+        holders::user_lock,
     ),
     who("flush-blocker", "the statement in front", holders::flush),
     who("waiting-ddl", "the DDL", at_work::waiting_ddl),
@@ -88,12 +93,13 @@ const fn who(name: &'static str, general: &'static str, find: fn(&Scene<'_>) -> 
 }
 
 /// Parts of those that others wait behind, who wait for nobody themselves.
-const IN_FRONT: [&str; 6] = [
+const IN_FRONT: [&str; 7] = [
     "row-lock-holder",
     "prepared-transaction",
     "metadata-lock-holder",
     "table-lock-holder",
     "global-lock-holder",
+    "user-lock-holder",
     "flush-blocker",
 ];
 

@@ -22,6 +22,8 @@ pub(super) enum Wait {
     Flush,
     /// A table's own lock.
     Table,
+    /// A name of GET_LOCK().
+    Name,
     /// Anything else.
     Other,
 }
@@ -42,7 +44,11 @@ const DDL: [&str; 8] = [
 pub(super) fn wait(state: &str) -> Option<Wait> {
     let state = state.to_ascii_lowercase();
     let Some(what) = state.strip_prefix("waiting for ") else {
-        return (state == "locked").then_some(Wait::Table);
+        return match state.as_str() {
+            "locked" => Some(Wait::Table),
+            "user lock" => Some(Wait::Name),
+            _ => None,
+        };
     };
     let has = |word: &str| what.contains(word);
     Some(match () {

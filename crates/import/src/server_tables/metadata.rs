@@ -21,7 +21,7 @@ struct Object {
 /// The waits of a moment, whose rows are given.
 pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64>) -> Vec<Wait> {
     let here = |table: Table| all.iter().filter(move |rows| rows.table == table);
-    let mut objects: BTreeMap<String, Object> = BTreeMap::new();
+    let mut objects: BTreeMap<(String, String, String), Object> = BTreeMap::new();
     let columns = [
         "object_type",
         "object_schema",
@@ -36,7 +36,8 @@ pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64
                 0 => known.connection(whole(thread), threads),
                 connection => connection,
             };
-            let object = objects.entry(lock_name(kind, schema, name)).or_default();
+            let key = (kind.to_owned(), schema.to_owned(), name.to_owned());
+            let object = objects.entry(key).or_default();
             let owners = match status {
                 "PENDING" => &mut object.pending,
                 "GRANTED" => &mut object.granted,
@@ -48,7 +49,8 @@ pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64
         }
     }
     let mut waits = Vec::new();
-    for (lock, object) in objects {
+    for ((kind, schema, name), object) in objects {
+        let lock = lock_name(&kind, &schema, &name);
         for waiter in &object.pending {
             let granted = object.granted.iter().filter(|owner| *owner != waiter);
             // One that wants more than it has waits for others, never for itself.
@@ -88,10 +90,14 @@ pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64
     waits
 }
 
-/// `metadata lock on shop.orders`, `metadata lock (global)`.
+/// `metadata lock on shop.orders`, `metadata lock (global)`. A name of GET_LOCK() is a value of the application: it stays
+/// out.
 fn lock_name(kind: &str, schema: &str, name: &str) -> String {
     let plain =
         |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(150).collect() };
+    if kind.eq_ignore_ascii_case("USER LEVEL LOCK") {
+        return "user lock".to_owned();
+    }
     match (plain(schema), plain(name)) {
         (schema, name) if !schema.is_empty() && !name.is_empty() => {
             format!("metadata lock on {schema}.{name}")

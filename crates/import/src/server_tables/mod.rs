@@ -289,6 +289,26 @@ mod tests {
     }
 
     #[test]
+    fn names_of_get_lock_are_apart_and_not_told() {
+        let head = "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n";
+        let row = |name: &str, status: &str, thread: u32| {
+            format!("USER LEVEL LOCK\tNULL\t{name}\tEXPLICIT\t{status}\t{thread}\n")
+        };
+        let rows = [
+            row("card-4111", "GRANTED", 4),
+            row("card-4111", "PENDING", 5),
+            row("other", "GRANTED", 6),
+        ];
+        let joined = joined(&[head.to_owned(), rows.concat()].concat());
+        let (_, table) = &joined.locks[0];
+        let [lock] = table.locks.as_slice() else {
+            panic!("{:?}", table.locks);
+        };
+        assert_eq!((lock.name.as_str(), lock.waits), ("user lock", 1));
+        assert_eq!(lock.holders.len(), 1);
+    }
+
+    #[test]
     fn waits_without_their_holder_are_waits() {
         let head = "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n";
         let row = |thread: u32| format!("TABLE\tshop\torders\tTRANSACTION\tPENDING\t{thread}\n");

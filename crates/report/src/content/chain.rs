@@ -114,11 +114,12 @@ fn held_by(of: &ChainLink, is_last: bool) -> Link {
 }
 
 /// What a session in front holds, by its part.
-const HELD: [(&str, &str); 4] = [
+const HELD: [(&str, &str); 5] = [
     ("row-lock-holder", "row lock"),
     ("metadata-lock-holder", "metadata lock of a table"),
     ("table-lock-holder", "table lock"),
     ("global-lock-holder", "global read lock"),
+    ("user-lock-holder", "lock of the application"),
 ];
 
 /// Sessions that wait for a lock of the server, where it is known for sure who holds it. Else empty.

@@ -75,7 +75,9 @@ fn is_in_front(actor: &Actor) -> bool {
 /// An actor with what it does.
 fn says(actor: &Actor) -> String {
     let part = match actor.who.as_str() {
-        "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" => "holds the lock",
+        "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" | "user-lock-holder" => {
+            "holds the lock"
+        }
         "global-lock-holder" => "holds the lock of all tables",
         "prepared-transaction" => "is prepared, and nobody ends it",
         "flush-blocker" => "is in front of the flush",
