@@ -24,6 +24,7 @@ pub(crate) static KIND: Kind = Kind {
 |---|---|
 | `sessions(…)`, `sessions_share(…)`, `session_seconds(…)` | how many; their share; how long the oldest of a `state` has been in it |
 | one of | `class = 'show warnings'` (exactly); `state`, `user`: of sessions that do something; `command`: of all; `statement`: without literals, of those longest in their state |
+| `ahead` | of `session_seconds`: how much longer than the next one, where three or more are in that state |
 | `min_sessions` | default 1; smaller processlists are not looked at |
 ",
     taken: Taken::Snapshots,
@@ -56,6 +57,8 @@ const SIGNALS_MAX: usize = 8;
 struct Sessions {
     column: Column,
     what: What,
+    /// Of the longest time, only what it is longer than the next one.
+    ahead: bool,
     /// A list of fewer has no number.
     min_sessions: u64,
 }
@@ -101,6 +104,7 @@ impl Sessions {
         Ok(Arc::new(Self {
             column,
             what,
+            ahead: what == What::Longest && from.flag("ahead")?,
             min_sessions: from.count("min_sessions", 1)?,
         }))
     }
@@ -139,7 +143,7 @@ impl Sessions {
             let (matching, of) = match &self.column {
                 Column::Class(class) => (list.by_class.count(class), list.active()),
                 Column::State(regex) if self.what == What::Longest => {
-                    (longest(list, regex), list.active())
+                    (longest(list, regex, self.ahead), list.active())
                 }
                 // Of all sessions that do something, whatever the column knows of them.
                 Column::State(_) | Column::User(_) => (counted, list.active()),
@@ -181,14 +185,17 @@ impl Sessions {
     }
 }
 
-/// The seconds of the session that has been in such a state for longest.
-fn longest(list: &ListView, regex: &Regex) -> u64 {
+/// The seconds of the session that has been in such a state for longest; or by how many it is ahead of the next one.
+fn longest(list: &ListView, regex: &Regex, ahead: bool) -> u64 {
     let states = list.longest_states();
     let matching = states.filter(|(state, _)| regex.is_match(state));
-    matching
-        .map(|(_, seconds)| seconds as u64)
-        .max()
-        .unwrap_or(0)
+    let mut seconds: Vec<u64> = matching.map(|(_, seconds)| seconds as u64).collect();
+    seconds.sort_unstable_by(|a, b| b.cmp(a));
+    match (ahead, seconds.as_slice()) {
+        (true, [first, second, _, ..]) => first - second,
+        (true, _) => 0,
+        (false, all) => all.first().copied().unwrap_or(0),
+    }
 }
 
 impl Function for Sessions {
@@ -200,6 +207,7 @@ impl Function for Sessions {
         let what = match self.what {
             What::Share => "the share of sessions",
             What::Number => "the number of sessions",
+            What::Longest if self.ahead => "the lead of the longest time of a session",
             What::Longest => "the longest time of a session",
         };
         let of = match &self.column {
