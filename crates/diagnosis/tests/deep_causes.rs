@@ -488,6 +488,25 @@ fn a_host_that_always_withholds_as_much_took_nothing_away() {
 }
 
 #[test]
+fn programs_that_take_what_is_left_take_nothing_from_the_server() {
+    let nice = host::other_programs()
+        .level("cpu.nice_share", 0.0, 0.9)
+        .verdict();
+    assert!(named(&nice).is_empty(), "{}", nice.sentence);
+    // The server itself is the one that works.
+    let own = host::other_programs()
+        .rate("process.user_ticks", 60.0, 1_300.0)
+        .verdict();
+    assert!(
+        named(&own)
+            .iter()
+            .all(|(cause, _)| *cause != "other-programs-cpu"),
+        "{}",
+        own.sentence
+    );
+}
+
+#[test]
 fn pages_that_wait_to_be_written_are_no_stall_of_a_server_that_does_not_wait_for_them() {
     assert_eq!(
         named(&host::writeback().verdict()),

@@ -180,6 +180,7 @@ impl Story {
             ("status.Innodb_checkpoint_max_age", 80_000_000.0),
             ("cpu.system_share", 0.1),
             ("cpu.busy_share", 0.35),
+            ("cpu.nice_share", 0.0),
             ("cpu.iowait_share", 0.02),
             ("buddyinfo.order_9_free_blocks", 400.0),
             ("buddyinfo.order_10_free_blocks", 200.0),

@@ -87,6 +87,19 @@ pub fn steal() -> Story {
         .level("recorder.late_ms", 1.0, 400.0)
 }
 
+/// Programs that compute beside a server of sixteen processors.
+pub fn other_programs() -> Story {
+    Story::healthy()
+        .fact("host.cpus", "16")
+        .rate("status.Questions", 4_000.0, 700.0)
+        .level("status.Threads_running", 4.0, 30.0)
+        .level("cpu.busy_share", 0.1, 1.0)
+        .rate("process.user_ticks", 60.0, 40.0)
+        .rate("process.system_ticks", 20.0, 10.0)
+        .rate("threads.by_name.mysqld.wait_ns", 1e7, 1.2e10)
+        .rate("psi.cpu.some_us", 60_000.0, 990_000.0)
+}
+
 pub fn too_many() -> Story {
     Story::healthy()
         .rate("status.Questions", 4_000.0, 3_000.0)

@@ -65,6 +65,7 @@ pub fn all() -> Vec<(&'static str, Level, Story)> {
         ("thread-limit", Certain, host::thread_limit()),
         ("cgroup-throttle", Certain, host::throttled()),
         ("steal-time", Certain, host::steal()),
+        ("other-programs-cpu", Certain, host::other_programs()),
         ("too-many-running", Certain, host::too_many()),
         ("innodb-thread-concurrency", Certain, host::innodb_queue()),
         ("server-stopped", Certain, host::stopped()),
