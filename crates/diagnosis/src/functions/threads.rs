@@ -26,6 +26,7 @@ pub(crate) static KIND: Kind = Kind {
 | `direct` | none may be between |
 | `alone` | only moments in which every other thread idled: nobody was at work |
 | `state`, `thread` | `running`, `sleeping`, `uninterruptible`, `stopped`; the thread's name |
+| `syscall` | the system call that the thread is in, also where its stack cannot be read |
 ",
     taken: Taken::Snapshots,
     has_each: false,
@@ -58,6 +59,8 @@ struct Threads {
     state: Option<RunState>,
     /// The thread's name.
     thread: Option<NamePattern>,
+    /// The name of its system call.
+    syscall: Option<NamePattern>,
     /// Of all threads, not their number at a time.
     share: bool,
     /// Only in snapshots in which every other thread idled.
@@ -77,6 +80,7 @@ impl Threads {
             direct: from.flag("direct")?,
             state: from.word("state", &states.map(|state| (state.to_text(), state)))?,
             thread: from.pattern("thread")?,
+            syscall: from.pattern("syscall")?,
             share,
             alone: from.flag("alone")?,
         };
@@ -94,6 +98,9 @@ impl Threads {
             let matches = runs.run(seen).is_some_and(|run| {
                 self.state.is_none_or(|state| run.state == state)
                     && (self.thread.as_ref()).is_none_or(|thread| thread.is_match(&run.name))
+                    && (self.syscall.as_ref()).is_none_or(|wanted| {
+                        (run.syscall.as_ref()).is_some_and(|call| wanted.is_match(&call.name))
+                    })
             });
             if matches {
                 changes.add(seen);
@@ -203,6 +210,9 @@ impl Function for Threads {
             && (in_full || self.stack.is_empty())
         {
             what += &format!(" that were {}", state.to_text());
+        }
+        if let Some(syscall) = &self.syscall {
+            what += &format!(" in the system call /{}/", syscall.shown(in_full));
         }
         let patterns: Vec<String> = self.stack.iter().map(|one| one.shown(in_full)).collect();
         let between = match in_full && self.direct {
