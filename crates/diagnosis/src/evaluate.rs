@@ -205,18 +205,26 @@ fn in_window(
     window: Window,
 ) -> Option<f64> {
     let measure = match function.of {
-        Of::Rate => Measure::Rate,
-        Of::Delta => Measure::Delta,
-        Of::Mean => Measure::Mean,
-        Of::Max => Measure::Max,
-        Of::Min => Measure::Min,
-        Of::Last => Measure::Last,
         Of::Readings(of) => return of(readings(views, window)),
         Of::ReadingsAndValue(of) => return of(readings(views, window), value?),
+        _ => measure_of(function)?,
     };
     let measured = |view: &mut View| view.measure(measure, window);
     let numbers = views.iter_mut().filter_map(measured);
     numbers.reduce(|sum, number| sum + number)
+}
+
+/// What a function measures of a signal; nothing where it asks for all readings.
+pub(crate) fn measure_of(function: &Aggregate) -> Option<Measure> {
+    match function.of {
+        Of::Rate => Some(Measure::Rate),
+        Of::Delta => Some(Measure::Delta),
+        Of::Mean => Some(Measure::Mean),
+        Of::Max => Some(Measure::Max),
+        Of::Min => Some(Measure::Min),
+        Of::Last => Some(Measure::Last),
+        Of::Readings(_) | Of::ReadingsAndValue(_) => None,
+    }
 }
 
 fn readings(views: &mut [View], window: Window) -> Vec<f64> {

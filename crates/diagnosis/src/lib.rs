@@ -30,6 +30,7 @@ mod chains;
 pub mod compare;
 mod describe;
 mod diagnose;
+mod embedded;
 mod evaluate;
 mod evidence;
 mod fallback;
@@ -61,7 +62,7 @@ mod waits;
 
 pub use actors::Actor;
 pub use advice::advise;
-pub use audit::{Audit, AuditLine, Look, NotJudged, RULES, Rule, Severity, audit};
+pub use audit::{Audit, AuditLine, Look, NotJudged, Rule, Severity, audit, rules};
 pub use catalogue::{Catalogue, Extended, builtin_files};
 pub use cause::{Cause, LookAlike};
 pub use cause_file::CatalogueError;

@@ -16,7 +16,7 @@ impl Expression {
     /// Reads an expression.
     pub fn parse(text: &str) -> Parsed<Self> {
         let mut parser = Parser::new(text, TEXT_BYTES_MAX)?;
-        let expression = parser.sum(0)?;
+        let expression = parser.expression()?;
         parser.end("an operator or the end expected")?;
         Ok(expression)
     }
@@ -58,6 +58,11 @@ impl<'a> Parser<'a> {
     #[must_use]
     pub fn with_bare_names(self) -> Self {
         Self { bare: true, ..self }
+    }
+
+    /// An expression.
+    pub fn expression(&mut self) -> Parsed<Expression> {
+        self.sum(0)
     }
 
     /// A condition: an expression, one of `>= <= > <`, an expression.

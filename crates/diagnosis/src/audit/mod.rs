@@ -1,20 +1,16 @@
 //! What could stall a server before it does: plain rules over what a short look at it found.
 //!
-//! Pure: a [`Look`] and the one table of rules ([`RULES`]) in, lines out. A rule speaks only when
+//! Pure: a [`Look`] and the rules (`crates/diagnosis/audit`) in, lines out. A rule speaks only when
 //! it has seen something; one whose evidence is absent says that and why. So a setting alone is
 //! never a line: it takes what the setting does to this server.
 
-mod host;
-mod innodb;
-mod limits;
-mod load;
-mod memory;
-mod observation;
+mod look;
 mod rules;
-mod sql;
+mod special;
+mod steps;
 
-pub use observation::Look;
-pub use rules::{RULES, Rule};
+pub use look::Look;
+pub use rules::{Rule, rules};
 
 use serde::Serialize;
 
@@ -28,13 +24,6 @@ pub enum Severity {
     Serious,
 }
 
-/// What a rule saw.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Seen {
-    severity: Severity,
-    text: String,
-}
-
 /// Why a rule tells nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Untold {
@@ -44,50 +33,8 @@ pub(crate) enum Untold {
     Missing(String),
 }
 
-/// What became of a rule.
-pub(crate) type Judged = Result<Seen, Untold>;
-
-fn serious(text: String) -> Judged {
-    Ok(Seen {
-        severity: Severity::Serious,
-        text,
-    })
-}
-
-fn note(text: String) -> Judged {
-    Ok(Seen {
-        severity: Severity::Note,
-        text,
-    })
-}
-
-fn graded(is_serious: bool, text: String) -> Judged {
-    match is_serious {
-        true => serious(text),
-        false => note(text),
-    }
-}
-
-/// Ends a rule that saw nothing.
-fn fine_if(nothing: bool) -> Result<(), Untold> {
-    match nothing {
-        true => Err(Untold::Fine),
-        false => Ok(()),
-    }
-}
-
-/// What was read, or nothing where the server's version does not have it.
-fn maybe<T>(read: Result<T, Untold>) -> Result<Option<T>, Untold> {
-    match read {
-        Err(Untold::Fine) => Ok(None),
-        read => read.map(Some),
-    }
-}
-
-/// What was read, or something else where the server's version does not have it.
-fn or<T>(read: Result<T, Untold>, otherwise: T) -> Result<T, Untold> {
-    Ok(maybe(read)?.unwrap_or(otherwise))
-}
+/// What a rule saw, in words.
+pub(crate) type Judged = Result<(Severity, String), Untold>;
 
 /// A rule that found a problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,7 +67,7 @@ pub struct NotJudged {
 /// The answer of all rules.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// What was seen, the serious first, else in the order of the table.
+    /// What was seen, the serious first, else in the order of the rules.
     pub lines: Vec<AuditLine>,
     /// Rules that saw nothing.
     pub fine: Vec<&'static str>,
@@ -140,19 +87,23 @@ impl Audit {
 /// Applies all rules.
 pub fn audit(look: &Look) -> Audit {
     let mut audit = Audit::default();
-    for rule in RULES {
-        match (rule.judge)(look) {
-            Ok(seen) => audit.lines.push(AuditLine {
-                rule: rule.id,
-                severity: seen.severity,
-                saw: seen.text,
-                why: rule.why,
-                cause: rule.cause,
-                remedy: rule.cause.map(|cause| format!("freezeframe fix {cause}")),
-                source: rule.source,
+    for rule in rules() {
+        let id = rule.id.as_str();
+        match rule.judge(look) {
+            Ok((severity, saw)) => audit.lines.push(AuditLine {
+                rule: id,
+                severity,
+                saw,
+                why: &rule.why,
+                cause: rule.cause.as_deref(),
+                remedy: rule
+                    .cause
+                    .as_ref()
+                    .map(|id| format!("freezeframe fix {id}")),
+                source: &rule.source,
             }),
-            Err(Untold::Fine) => audit.fine.push(rule.id),
-            Err(Untold::Missing(why)) => audit.not_judged.push(NotJudged { rule: rule.id, why }),
+            Err(Untold::Fine) => audit.fine.push(id),
+            Err(Untold::Missing(why)) => audit.not_judged.push(NotJudged { rule: id, why }),
         }
     }
     audit

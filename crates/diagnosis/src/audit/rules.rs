@@ -1,172 +1,78 @@
-//! The table of audit rules: each checks one setting or reading of a healthy server against a limit.
+//! The rules: each checks some settings or readings of a healthy server against limits.
+//!
+//! They stand in `crates/diagnosis/audit`. What a rule does (`judge`) is read line by line:
+//!
+//! - `NAME = EXPRESSION` reads a number, in the language of signs. A name alone in it is a line before this one, or a
+//!   reading of `special.rs`.
+//! - `NAME: UNIT = EXPRESSION` does the same, and tells it in this unit; `NAME: text = FACT` reads a text, and
+//!   `NAME: words = …` puts one together.
+//! - Behind such a line, `or VALUE` stands for what the server's version does not have, `else VALUE` for what is not there
+//!   for whatever reason.
+//! - `fine if CONDITIONS` ends the rule.
+//! - `note: …` and `serious if CONDITIONS: …` end it with a line; `note, serious if CONDITIONS: …` is one of both.
+//!
+//! Conditions compare numbers, or a text with a regular expression (`like`, `unlike`); `and` stands between them. Evidence
+//! that is absent ends the rule where it is asked for: it is not judged. A variable that the server's version does not have
+//! ends it as fine.
 
-use super::{Judged, Look, host, innodb, limits, load, memory, sql};
+use std::sync::LazyLock;
 
-/// One audit rule: a row of [`RULES`].
+use serde::Deserialize;
+
+use super::steps::Step;
+use super::{Judged, Look};
+use crate::embedded;
+
+const HOST: &str = include_str!("../../audit/host.toml");
+const SERVER: &str = include_str!("../../audit/server.toml");
+
+/// One audit rule.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Unique id, as printed in the report.
-    pub id: &'static str,
+    pub id: String,
     /// The cause of the catalogue that it may become.
-    pub cause: Option<&'static str>,
+    pub cause: Option<String>,
     /// Why it matters.
-    pub why: &'static str,
+    pub why: String,
     /// Where this is known from.
-    pub source: &'static str,
-    pub(crate) judge: fn(&Look) -> Judged,
+    pub source: String,
+    judge: Steps,
 }
 
-const fn rule(
-    id: &'static str,
-    cause: Option<&'static str>,
-    judge: fn(&Look) -> Judged,
-    why: &'static str,
-    source: &'static str,
-) -> Rule {
-    Rule {
-        id,
-        cause,
-        why,
-        source,
-        judge,
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Steps(Vec<Step>);
+
+impl TryFrom<String> for Steps {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let steps = lines.map(|line| Step::read(line).map_err(|told| format!("{line}: {told}")));
+        steps.collect::<Result<_, _>>().map(Self)
     }
 }
 
-/// Every rule. Limits without another source are this project's own.
-#[rustfmt::skip]
-pub static RULES: &[Rule] = &[
-    rule("huge-pages", Some("thp-compaction"), memory::huge_pages,
-        "A fault that wants a huge page and finds none moves memory together first; with many threads that is seconds of system CPU.",
-        "Linux, admin-guide/mm/transhuge.rst; pingcap.com: Transparent Huge Pages: why we disable it for databases"),
-    rule("swapped", Some("numa-swap"), memory::swapped,
-        "A session that touches a swapped page waits for the disk, and whoever waits for its latches does too.",
-        "blog.jcole.us: The MySQL \"swap insanity\" problem"),
-    rule("numa", Some("numa-swap"), memory::numa,
-        "A pool that fills one node makes the kernel swap or reclaim there while the other node has room.",
-        "blog.jcole.us: The MySQL \"swap insanity\" problem; MySQL manual: innodb_numa_interleave"),
-    rule("zone-reclaim", Some("direct-reclaim"), memory::zone_reclaim,
-        "The kernel empties a node's page cache before it takes memory of another node, in the thread that asked.",
-        "Linux, admin-guide/sysctl/vm.rst: zone_reclaim_mode"),
-    rule("direct-reclaim", Some("direct-reclaim"), memory::direct_reclaim,
-        "Threads of the server free memory themselves before they go on.",
-        "Linux, admin-guide/sysctl/vm.rst: min_free_kbytes, watermark_scale_factor"),
-    rule("pool-against-memory", Some("cgroup-memory"), memory::pool_against_memory,
-        "The pool grows to its size as pages are read; sessions, caches and the kernel need the rest.",
-        "MySQL manual: Configuring InnoDB Buffer Pool Size"),
-    rule("cgroup-memory", Some("cgroup-memory"), memory::cgroup_memory,
-        "At the limit each allocation waits for reclaim, and then the server is killed.",
-        "Linux, admin-guide/cgroup-v2.rst: memory.events"),
-    rule("session-buffers", Some("malloc-mmap-threshold"), memory::session_buffers,
-        "Large buffers are mapped and unmapped for each use, which serialises in the kernel, and many at once do not fit.",
-        "MySQL manual: sort_buffer_size (values above 256 KiB may slow allocation)"),
-    rule("core-dump", None, memory::core_pattern,
-        "The restart waits until all of it is written.",
-        "core(5): piping core dumps to a program"),
-    rule("cgroup-cpu", Some("cgroup-throttle"), host::cgroup_cpu,
-        "All threads stand still until the next period, those with locks too.",
-        "Linux, admin-guide/cgroup-v2.rst: cpu.max, cpu.stat"),
-    rule("steal", Some("steal-time"), host::steal,
-        "Threads with locks are not run, whatever the guest does.",
-        "proc_stat(5): steal"),
-    rule("dirty-pages", Some("pagecache-writeback"), host::dirty_pages,
-        "At the limit every writer waits for the disk, and a flush of a small file waits for the large ones.",
-        "Linux, admin-guide/sysctl/vm.rst: dirty_ratio, dirty_bytes"),
-    rule("buffered-writes", Some("pagecache-writeback"), host::buffered_writes,
-        "Pages are held twice, and written when the kernel wants, in bursts.",
-        "MySQL manual: innodb_flush_method"),
-    rule("slow-flush", Some("slow-fsync"), host::slow_flush,
-        "Each commit waits for a flush, and those behind it for the commit.",
-        "MySQL manual: sync_binlog, innodb_flush_log_at_trx_commit; Linux, admin-guide/iostats.rst"),
-    rule("accept-queue", Some("tcp-accept-overflow"), host::accept_queue,
-        "Clients that are turned away try again after 1, 3 and 7 s, and the server knows nothing of it.",
-        "listen(2), tcp(7): tcp_max_syn_backlog; Linux, networking/snmp_counter.rst: TcpExtListenOverflows"),
-    rule("mount", None, host::mount,
-        "On such file systems a flush takes what the layer below takes; with discard, deleting a file waits for the device.",
-        "lizardfs#659, docker/for-mac#825 (page cleaner loops of seconds); ext4(5): discard"),
-    rule("disk-space", Some("disk-full"), host::disk_space,
-        "A write that finds no room waits until somebody makes some, with its locks.",
-        "MySQL manual: How MySQL Handles a Full Disk"),
-    rule("pool-reads", Some("small-bufpool"), innodb::pool_reads,
-        "Each such read waits for the disk, and for a free page first.",
-        "MySQL manual: Innodb_buffer_pool_reads, Innodb_buffer_pool_wait_free"),
-    rule("checkpoint-age", Some("checkpoint-sync-flush"), innodb::checkpoint_age,
-        "Where it is full, all writers stop until pages are written.",
-        "MySQL manual: innodb_redo_log_capacity; MariaDB documentation: Innodb_checkpoint_max_age"),
-    rule("redo-size", Some("checkpoint-sync-flush"), innodb::redo_size,
-        "A log that is filled in minutes makes InnoDB write pages in a hurry, and then stop writers.",
-        "MySQL manual: Optimizing InnoDB Redo Logging"),
-    rule("log-buffer", Some("redo-log-buffer"), innodb::log_buffer,
-        "Transactions stand still until the log is written.",
-        "MySQL manual: Innodb_log_waits, innodb_log_buffer_size"),
-    rule("io-capacity", Some("checkpoint-sync-flush"), innodb::io_capacity,
-        "What is not written now has to be written at once later.",
-        "MySQL manual: Configuring InnoDB I/O Capacity"),
-    rule("doublewrite", Some("doublewrite"), innodb::doublewrite,
-        "All flushing threads take turns at one buffer.",
-        "percona.com/blog/2016/05/09: parallel doublewrite; MySQL manual: innodb_doublewrite_files"),
-    rule("history-list", Some("purge-lag"), innodb::history,
-        "Readers go through all old versions of a row, and purge takes the CPU time later.",
-        "MySQL manual: Purge Configuration; MDEV-32050"),
-    rule("long-transaction", Some("purge-lag"), innodb::long_transaction,
-        "It keeps old versions of rows and its locks; a change of a table it has used waits for it, and everybody behind that.",
-        "MySQL manual: Metadata Locking; InnoDB Multi-Versioning"),
-    rule("row-locks", Some("row-lock-pileup"), innodb::row_locks,
-        "Sessions pile up behind the one that has the lock, up to innodb_lock_wait_timeout.",
-        "MySQL manual: InnoDB Locking"),
-    rule("thread-concurrency", Some("innodb-thread-concurrency"), innodb::thread_concurrency,
-        "A few slow queries fill the places, and all others wait with idle processors.",
-        "MySQL manual: innodb_thread_concurrency; mysql-wsrep#364"),
-    rule("connections", Some("max-connections"), limits::connections,
-        "The next client is refused; a monitor too.",
-        "MySQL manual: Too many connections"),
-    rule("threads", Some("thread-limit"), limits::threads,
-        "Each connection needs a thread; at the limit the next client gets error 1135.",
-        "Linux, Documentation/admin-guide/cgroup-v2.rst (pids.max); systemd.resource-control(5), TasksMax="),
-    rule("table-cache", Some("table-open-cache"), limits::table_cache,
-        "Opening and closing tables takes turns at one lock.",
-        "MySQL manual: How MySQL Opens and Closes Tables"),
-    rule("open-files", Some("table-open-cache"), limits::open_files,
-        "At the limit tables cannot be opened (error 24), and connections neither.",
-        "MySQL manual: File Not Found and Similar Errors"),
-    rule("huge-open-files", Some("cgroup-memory"), limits::huge_open_files,
-        "Gibibytes at the start, until the kernel kills it.",
-        "docker-library/mysql#579; MySQL bug 96525"),
-    rule("query-cache", Some("query-cache"), sql::query_cache,
-        "One lock for every SELECT and every write; throwing results out holds it longest.",
-        "MySQL 5.7 manual: The MySQL Query Cache (removed in 8.0); MariaDB documentation: Query Cache"),
-    rule("general-log", Some("general-log"), sql::general_log,
-        "Every statement waits for one lock and for the log's disk.",
-        "MySQL manual: The General Query Log"),
-    rule("slow-log", Some("general-log"), sql::slow_log_of_all,
-        "Every statement waits for one lock and for the log's disk.",
-        "MySQL manual: The Slow Query Log"),
-    rule("time-zone", Some("timezone-mutex"), sql::time_zone,
-        "The C library converts under one lock of the process.",
-        "MySQL manual: MySQL Server Time Zone Support (SYSTEM: a global mutex)"),
-    rule("performance-schema", Some("pfs-overhead"), sql::instrumentation,
-        "Instruments of mutexes and stages cost most where threads meet.",
-        "MySQL manual: Performance Schema Startup Configuration"),
-    rule("name-resolution", Some("dns-resolve"), sql::resolving,
-        "A new host's name is asked for before its login; a name server that is silent holds it for seconds.",
-        "MySQL manual: DNS Lookups and the Host Cache"),
-    rule("compressed-sessions", Some("compressed-protocol"), load::compressed,
-        "Each packet allocates and frees the compressor's memory; with a flood of small statements that stalled servers.",
-        "mysqlnoob.blogspot.com, September 2016"),
-    rule("show-warnings", Some("show-warnings-flood"), load::show_warnings,
-        "A client library asks after each statement; most of the load is for nothing.",
-        "mysqlnoob.blogspot.com, September 2016"),
-    rule("temporary-tables", Some("tmp-disk"), load::temporary_tables,
-        "Each is a file or a table of InnoDB that is made and dropped.",
-        "MySQL manual: Internal Temporary Table Use in MySQL"),
-    rule("metadata-locks", Some("mdl-pileup"), load::metadata_locks,
-        "Whoever uses the table next waits behind them, until all connections are used up.",
-        "MySQL manual: Metadata Locking; lock_wait_timeout is a year by default"),
-    rule("global-locks", Some("ftwrl-backup"), load::global_read_lock,
-        "Writers, then readers, wait until the lock is given back.",
-        "MySQL manual: FLUSH TABLES WITH READ LOCK; mydumper#1295"),
-    rule("running-threads", Some("too-many-running"), load::running,
-        "Threads take each other's processor and locks: more of them do less.",
-        "MySQL manual: Thread Pool"),
-    rule("flow-control", Some("galera-gr-flow-control"), load::flow_control,
-        "The slowest node holds the writes of all.",
-        "Galera documentation: wsrep_flow_control_paused"),
-];
+impl Rule {
+    /// What this rule says of what was looked at.
+    pub(super) fn judge(&self, look: &Look) -> Judged {
+        Step::all(&self.judge.0, look)
+    }
+}
+
+#[derive(Deserialize)]
+struct Rules {
+    rule: Vec<Rule>,
+}
+
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let files: [Rules; 2] = [HOST, SERVER].map(embedded::read);
+    files.into_iter().flat_map(|file| file.rule).collect()
+});
+
+/// Every rule.
+pub fn rules() -> &'static [Rule] {
+    &RULES
+}
