@@ -1,29 +1,35 @@
 //! The signals that every server has, whatever stalled it.
 
+use std::sync::LazyLock;
+
 use model::{ProbeOutcome, Timeline, Window};
+use serde::Deserialize;
 
 use super::Subject;
 use super::series::{self, Readings, mean};
+use crate::embedded;
 use crate::human::Show;
 use expression::Expression;
 
-/// Signals that every server has.
+/// A signal that every server has.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ServerWide {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    pub(super) show: Show,
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) unit: Show,
     /// Differences below this matter to nobody, however sure they are.
     pub(super) floor: f64,
-    pub(super) what: Wide,
+    /// As a cause's file would have it; else the share of probes that no answer came to.
+    measure: Option<String>,
     /// More of it is neither good nor bad.
+    #[serde(default)]
     pub(super) neutral: bool,
 }
 
-pub(super) enum Wide {
-    /// The share of probes that no answer came to.
-    Unanswered,
-    /// As a cause's file would have it.
-    Formula(&'static str),
+#[derive(Deserialize)]
+struct Signals {
+    signal: Vec<ServerWide>,
 }
 
 /// CPUs that others than the server use: the row that says whether the machine was another one.
@@ -38,98 +44,27 @@ pub(super) const RUN_QUEUE: &str = "run-queue";
 /// Sessions at work.
 pub(super) const RUNNING: &str = "running";
 
-pub(super) const SERVER_WIDE: [ServerWide; 9] = [
-    ServerWide {
-        id: "query-latency",
-        title: "time of SELECT 1",
-        show: Show::Milliseconds,
-        floor: 1.0,
-        what: Wide::Formula("largest(max(probe.query_us), max(probe.query_waiting_us)) / 1000"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "connect-latency",
-        title: "time of a new connection",
-        show: Show::Milliseconds,
-        floor: 2.0,
-        what: Wide::Formula("largest(max(probe.connect_us), max(probe.connect_waiting_us)) / 1000"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "unanswered",
-        title: "probes without an answer",
-        show: Show::Percent,
-        floor: 0.01,
-        what: Wide::Unanswered,
-        neutral: false,
-    },
-    ServerWide {
-        id: RUNNING,
-        title: "sessions at work (Threads_running)",
-        show: Show::Count,
-        floor: 2.0,
-        what: Wide::Formula("mean(status.Threads_running)"),
-        neutral: false,
-    },
-    ServerWide {
-        id: "system-cpu",
-        title: "CPU time in the kernel",
-        show: Show::Percent,
-        floor: 0.05,
-        what: Wide::Formula("mean(cpu.system_share)"),
-        neutral: true,
-    },
-    ServerWide {
-        id: "busy-cpu",
-        title: "CPU time in use",
-        show: Show::Percent,
-        floor: 0.05,
-        what: Wide::Formula("mean(cpu.busy_share)"),
-        neutral: true,
-    },
-    ServerWide {
-        id: RUN_QUEUE,
-        title: "tasks that run or want to",
-        show: Show::Count,
-        floor: 1.0,
-        what: Wide::Formula("mean(cpu.procs_running)"),
-        neutral: true,
-    },
-    ServerWide {
-        id: PRESSURE,
-        title: "time with waits for a CPU (PSI)",
-        show: Show::Percent,
-        floor: 0.1,
-        what: Wide::Formula("rate(psi.cpu.some_us) / 1000000"),
-        neutral: true,
-    },
-    ServerWide {
-        id: ELSEWHERE,
-        title: "CPUs that others use",
-        show: Show::Count,
-        floor: 0.2,
-        // USER_HZ is 100 on Linux: ticks a second over 100 are CPUs.
-        what: Wide::Formula(
-            "mean(cpu.busy_share) * max(cpu.count) \
-             - (rate(process.user_ticks) + rate(process.system_ticks)) / 100",
-        ),
-        neutral: true,
-    },
-];
+/// All of them.
+pub(super) static SERVER_WIDE: LazyLock<Vec<ServerWide>> = LazyLock::new(|| {
+    let signals: Signals = embedded::read(include_str!("../../server-wide.toml"));
+    signals.signal
+});
 
-pub(super) fn readings(what: &Wide, subject: &Subject) -> Readings {
-    let (incident, window) = (subject.incident, subject.window);
-    let found: Vec<(Window, f64)> = match what {
-        // The formulas are ours; a test reads them.
-        Wide::Formula(text) => Expression::parse(text)
-            .map(|formula| series::measured(&formula, incident, window))
-            .unwrap_or_default(),
-        Wide::Unanswered => series::slots(window)
-            .into_iter()
-            .filter_map(|slot| Some((slot, unanswered(&incident.timeline, slot)?)))
-            .collect(),
-    };
-    Readings::new(found, Vec::new(), window)
+impl ServerWide {
+    pub(super) fn readings(&self, subject: &Subject) -> Readings {
+        let (incident, window) = (subject.incident, subject.window);
+        let found: Vec<(Window, f64)> = match &self.measure {
+            // The formulas are ours; a test reads them.
+            Some(text) => Expression::parse(text)
+                .map(|formula| series::measured(&formula, incident, window))
+                .unwrap_or_default(),
+            None => series::slots(window)
+                .into_iter()
+                .filter_map(|slot| Some((slot, unanswered(&incident.timeline, slot)?)))
+                .collect(),
+        };
+        Readings::new(found, Vec::new(), window)
+    }
 }
 
 fn unanswered(timeline: &Timeline, slot: Window) -> Option<f64> {
@@ -149,13 +84,10 @@ mod tests {
 
     #[test]
     fn our_formulas_are_sound() {
-        let mut formulas = 0;
-        for wide in &SERVER_WIDE {
-            if let Wide::Formula(text) = wide.what {
-                assert!(Expression::parse(text).is_ok(), "{text}");
-                formulas += 1;
-            }
+        let formulas = SERVER_WIDE.iter().filter_map(|one| one.measure.as_deref());
+        for text in formulas.clone() {
+            assert!(Expression::parse(text).is_ok(), "{text}");
         }
-        assert_eq!(formulas, 8);
+        assert_eq!(formulas.count(), 8);
     }
 }

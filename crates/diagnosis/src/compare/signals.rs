@@ -3,7 +3,7 @@
 use super::bootstrap;
 use super::permutation;
 use super::series::{self, Readings, mean};
-use super::server_wide::{self, SERVER_WIDE};
+use super::server_wide::SERVER_WIDE;
 use super::{Fate, Role, SideNumbers, SignalChange, Stretch, Subject};
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -40,14 +40,14 @@ pub(super) fn signals(
 ) -> Vec<SignalChange> {
     let mut rows = cause.map_or_else(Vec::new, |cause| of_cause(before, after, cause));
     let alone = rows.is_empty();
-    for wide in &SERVER_WIDE {
+    for wide in SERVER_WIDE.iter() {
         let role = match alone && !wide.neutral {
             true => Role::Deciding,
             false => Role::ServerWide,
         };
-        let mut row = SignalChange::new(wide.id, wide.title.to_owned(), role, wide.show);
+        let mut row = SignalChange::new(&wide.id, wide.title.clone(), role, wide.unit);
         row.floor = wide.floor;
-        let sides = [before, after].map(|subject| server_wide::readings(&wide.what, subject));
+        let sides = [before, after].map(|subject| wide.readings(subject));
         if sides.iter().any(|side| !side.points.is_empty()) {
             row.fill(&sides);
             rows.push(row);
