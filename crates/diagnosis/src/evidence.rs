@@ -61,12 +61,7 @@ pub(crate) struct Evidence<'a> {
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
     statuses: OnceCell<Vec<Status<'a>>>,
     /// What the sessions of the processlists were in, by column.
-    states: OnceCell<Interned>,
-    users: OnceCell<Interned>,
-    commands: OnceCell<Interned>,
-    statements: OnceCell<Interned>,
-    /// Of what only a part was captured.
-    parts: Vec<Capture>,
+    columns: [OnceCell<Interned>; 4],
     /// Names that were asked for, and whether the server has none such.
     lacking: RefCell<HashMap<String, bool>>,
     /// See [`Evidence::in_statements`].
@@ -77,33 +72,23 @@ pub(crate) struct Evidence<'a> {
     runs: OnceCell<Runs<'a>>,
     /// The samples of each profile.
     sampled: OnceCell<Vec<ProfileSamples>>,
-    /// Some status variable was recorded.
-    has_status: bool,
-    /// Some setting of the server was.
-    has_variables: bool,
+}
+
+/// A column of a processlist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// Of sessions that do something.
+    State,
+    /// Likewise.
+    User,
+    /// Of all sessions.
+    Command,
+    /// Of sessions that are recorded in full and run a statement.
+    Statement,
 }
 
 /// Sessions that are few: in a larger crowd every limit of a sign can be reached.
 const FEW_MAX: u64 = 16;
-
-/// Evidence of which people show a part: they cut out what seemed to matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Capture {
-    Stacks,
-    Processlist,
-    Innodb,
-    Status,
-    Variables,
-}
-
-/// The facts by which the import of captures says so, with the value `part`.
-const CAPTURES: [(Capture, &str); 5] = [
-    (Capture::Stacks, "capture.stacks"),
-    (Capture::Processlist, "capture.processlist"),
-    (Capture::Innodb, "capture.innodb"),
-    (Capture::Status, "capture.status"),
-    (Capture::Variables, "capture.variables"),
-];
 
 impl<'a> Evidence<'a> {
     pub(crate) fn new(incident: &'a Incident) -> Self {
@@ -133,29 +118,12 @@ impl<'a> Evidence<'a> {
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
             statuses: OnceCell::new(),
-            states: OnceCell::new(),
-            users: OnceCell::new(),
-            commands: OnceCell::new(),
-            statements: OnceCell::new(),
+            columns: Default::default(),
             lacking: RefCell::default(),
             in_statements: OnceCell::new(),
-            parts: CAPTURES
-                .into_iter()
-                .filter(|(_, fact)| incident.fact(fact) == Some("part"))
-                .map(|(capture, _)| capture)
-                .collect(),
             frames: Frames::new(&incident.stacks.book),
             runs: OnceCell::new(),
             sampled: OnceCell::new(),
-            has_variables: incident
-                .facts
-                .iter()
-                .any(|timed| timed.fact.name.starts_with("variables.")),
-            has_status: incident
-                .timeline
-                .series
-                .iter()
-                .any(|series| series.name.starts_with("status.")),
         }
     }
 
@@ -223,31 +191,22 @@ impl<'a> Evidence<'a> {
         self.statuses.get_or_init(|| Status::all(self.incident))
     }
 
-    /// Sessions that do something, by state.
-    pub(crate) fn states(&self) -> &Interned {
-        self.states
-            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_state.iter()))
-    }
-
-    /// Sessions that do something, by user.
-    pub(crate) fn users(&self) -> &Interned {
-        self.users
-            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_user.iter()))
-    }
-
-    /// All sessions, by command.
-    pub(crate) fn commands(&self) -> &Interned {
-        self.commands
-            .get_or_init(|| Interned::new(&self.processlists, |list| list.by_command.iter()))
-    }
-
-    /// The sessions that are recorded in full and run a statement, by statement.
-    pub(crate) fn statements(&self) -> &Interned {
-        self.statements.get_or_init(|| {
-            Interned::new(&self.processlists, |list| {
-                list.statements().map(|text| (text, 1))
-            })
-        })
+    /// The texts of a column of the processlists.
+    pub(crate) fn column(&self, column: Column) -> &Interned {
+        let [states, users, commands, statements] = &self.columns;
+        let lists = &self.processlists;
+        match column {
+            Column::State => {
+                states.get_or_init(|| Interned::new(lists, |list| list.by_state.iter()))
+            }
+            Column::User => users.get_or_init(|| Interned::new(lists, |list| list.by_user.iter())),
+            Column::Command => {
+                commands.get_or_init(|| Interned::new(lists, |list| list.by_command.iter()))
+            }
+            Column::Statement => statements.get_or_init(|| {
+                Interned::new(lists, |list| list.statements().map(|text| (text, 1)))
+            }),
+        }
     }
 
     /// Of these windows those in which something that was taken at `moments` can be judged.
@@ -300,9 +259,15 @@ impl<'a> Evidence<'a> {
     }
 
     /// Whether only a part of something was captured. Numbers of threads or sessions in it say
-    /// nothing of how many there were, and what is not in it may have been there.
-    pub(crate) fn is_part(&self, capture: Capture) -> bool {
-        self.parts.contains(&capture)
+    /// nothing of how many there were, and what is not in it may have been there. `of` is `stacks`, `processlist`, `innodb`,
+    /// `status` or `variables`: the import of captures says it by a fact.
+    pub(crate) fn is_part(&self, of: &str) -> bool {
+        self.captured(of) == Some("part")
+    }
+
+    /// What the import of captures says of one thing that it read.
+    pub(crate) fn captured(&self, what: &str) -> Option<&str> {
+        self.incident.fact(&format!("capture.{what}"))
     }
 
     /// The time in which lines of a log tell of the stall.
@@ -317,14 +282,13 @@ impl<'a> Evidence<'a> {
     /// Whether somebody quoted lines of a log (`error_log`, `kernel_log`) in sentences, and the log is not there: what was
     /// not quoted may have been in it.
     pub(crate) fn is_quoted(&self, log: &str) -> bool {
-        self.incident.fact(&format!("capture.{log}")) == Some("quoted")
+        self.captured(log) == Some("quoted")
     }
 
     /// Whether only lines of a log (`error_log`, `kernel_log`) are there that somebody chose to show, in sentences or as
     /// they stand in it: what is not among them may have been in it.
     pub(crate) fn is_shown_in_part(&self, log: &str) -> bool {
-        let fact = self.incident.fact(&format!("capture.{log}"));
-        matches!(fact, Some("quoted" | "chosen"))
+        matches!(self.captured(log), Some("quoted" | "chosen"))
     }
 
     /// Whether the server has no such status variables or settings: all are read together, so one
@@ -339,15 +303,16 @@ impl<'a> Evidence<'a> {
         if let Some(lacks) = known.get(name) {
             return *lacks;
         }
+        let is_recorded = |pattern| self.incident.timeline.matching(pattern).next().is_some();
+        let is_setting = |known: &str| known.starts_with("variables.");
         let lacks = match name.split_once('.') {
             Some(("status", _)) => {
-                self.has_status
-                    && !self.is_part(Capture::Status)
-                    && self.incident.timeline.matching(name).next().is_none()
+                is_recorded("status.*") && !self.is_part("status") && !is_recorded(name)
             }
             Some(("variables", _)) => {
-                self.has_variables
-                    && !self.is_part(Capture::Variables)
+                let mut facts = self.incident.facts.iter();
+                facts.any(|timed| is_setting(&timed.fact.name))
+                    && !self.is_part("variables")
                     && self.incident.fact(name).is_none()
             }
             _ => false,

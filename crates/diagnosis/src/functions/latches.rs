@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::Millis;
 
 use super::{Arguments, Read};
-use crate::evidence::{Capture, Evidence};
+use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
@@ -155,10 +155,10 @@ impl Function for Latches {
         let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
         measured.each = Some(each.unwrap_or_else(|| "no latch".to_owned()));
         // An error log that tells of waits is one source with its other lines.
-        if evidence.incident.fact("capture.semaphores") == Some("error log") {
+        if evidence.captured("semaphores") == Some("error log") {
             measured.source = ERROR_LOG.to_owned();
         }
-        if self.counting == Counting::Waits && evidence.is_part(Capture::Innodb) {
+        if self.counting == Counting::Waits && evidence.is_part("innodb") {
             measured.limits = sign.limits.in_part();
         }
         measured

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Holder, LockCaller, LockRow, LockTable, WaitCounting, Window};
 
 use super::{Arguments, Read};
-use crate::evidence::{Capture, Evidence};
+use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
@@ -125,7 +125,7 @@ impl Function for Lock {
         measured.source = source.to_owned();
         measured.each = Some(each.unwrap_or_else(|| "none".to_owned()));
         let are_threads = matches!(self.counting, Counting::Waiters | Counting::Waiting);
-        match (are_threads, evidence.is_part(Capture::Stacks)) {
+        match (are_threads, evidence.is_part("stacks")) {
             (false, _) => measured,
             (true, true) => measured.of_part(sign),
             (true, false) => measured.of_crowd(evidence),

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
-use crate::evidence::{Capture, Evidence};
+use crate::evidence::{Column, Evidence};
 use crate::human::Show;
 use crate::list_view::{Counts, ListView};
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
@@ -55,7 +55,7 @@ const SIGNALS_MAX: usize = 8;
 
 #[derive(Debug)]
 struct Sessions {
-    column: Column,
+    which: Which,
     what: What,
     /// Of the longest time, only what it is longer than the next one.
     ahead: bool,
@@ -75,34 +75,36 @@ enum What {
 
 /// Which sessions are meant.
 #[derive(Debug)]
-enum Column {
+enum Which {
     /// The class of the statement is exactly this.
     Class(String),
-    State(Regex),
-    Command(Regex),
-    User(Regex),
-    Statement(Regex),
+    /// This column matches.
+    Like(Column, Regex),
 }
+
+/// The columns by their names as arguments, with the words for a session that matches.
+const COLUMNS: [(&str, Column, &str); 4] = [
+    ("state", Column::State, "in state"),
+    ("command", Column::Command, "with command"),
+    ("user", Column::User, "of user"),
+    ("statement", Column::Statement, "with statement"),
+];
 
 impl Sessions {
     fn read(from: &mut Arguments, what: What) -> Read<Arc<dyn Function>> {
-        let columns = [
-            from.text("class")?.map(Column::Class),
-            from.regex("state")?.map(Column::State),
-            from.regex("command")?.map(Column::Command),
-            from.regex("user")?.map(Column::User),
-            from.regex("statement")?.map(Column::Statement),
-        ];
-        let mut columns = columns.into_iter().flatten();
-        let (Some(column), None) = (columns.next(), columns.next()) else {
+        let mut given: Vec<Which> = from.text("class")?.map(Which::Class).into_iter().collect();
+        for (name, column, _) in COLUMNS {
+            given.extend(from.regex(name)?.map(|regex| Which::Like(column, regex)));
+        }
+        let (Some(which), true) = (given.pop(), given.is_empty()) else {
             let problem = "needs exactly one of class, state, command, user and statement";
             return from.lack(problem);
         };
-        if what == What::Longest && !matches!(column, Column::State(_)) {
+        if what == What::Longest && !matches!(which, Which::Like(Column::State, _)) {
             return from.lack("needs a state");
         }
         Ok(Arc::new(Self {
-            column,
+            which,
             what,
             ahead: what == What::Longest && from.flag("ahead")?,
             min_sessions: from.count("min_sessions", 1)?,
@@ -129,26 +131,26 @@ impl Sessions {
 
     /// Each processlist once, by time: windows overlap.
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
-        let counts = match &self.column {
-            Column::Class(_) => Vec::new(),
-            Column::State(regex) => evidence.states().counts(|text| regex.is_match(text)),
-            Column::User(regex) => evidence.users().counts(|text| regex.is_match(text)),
-            Column::Command(regex) => evidence.commands().counts(|text| regex.is_match(text)),
-            Column::Statement(regex) => evidence.statements().counts(|text| regex.is_match(text)),
+        let counts = match &self.which {
+            Which::Class(_) => Vec::new(),
+            Which::Like(column, regex) => {
+                let texts = evidence.column(*column);
+                texts.counts(|text| regex.is_match(text))
+            }
         };
         let mut counts = counts.into_iter();
         let lists = evidence.processlists.iter();
         let snapshots = lists.map(|(at, list)| {
             let (counted, known) = counts.next().unwrap_or_default();
-            let (matching, of) = match &self.column {
-                Column::Class(class) => (list.by_class.count(class), list.active()),
-                Column::State(regex) if self.what == What::Longest => {
+            let (matching, of) = match &self.which {
+                Which::Class(class) => (list.by_class.count(class), list.active()),
+                Which::Like(Column::State, regex) if self.what == What::Longest => {
                     (longest(list, regex, self.ahead), list.active())
                 }
                 // Of all sessions that do something, whatever the column knows of them.
-                Column::State(_) | Column::User(_) => (counted, list.active()),
-                Column::Command(_) => (counted, list.sessions),
-                Column::Statement(_) => (counted, known),
+                Which::Like(Column::State | Column::User, _) => (counted, list.active()),
+                Which::Like(Column::Command, _) => (counted, list.sessions),
+                Which::Like(Column::Statement, _) => (counted, known),
             };
             Snapshot {
                 at: *at,
@@ -164,7 +166,7 @@ impl Sessions {
     /// A session of the stall has been in such a state for [`OLD_SECONDS`]; or for a few seconds, and half of those that do
     /// something are in it.
     fn is_what_hangs(&self, evidence: &Evidence) -> bool {
-        let Column::State(regex) = &self.column else {
+        let Which::Like(Column::State, regex) = &self.which else {
             return false;
         };
         let hangs = |list: &ListView| {
@@ -210,12 +212,13 @@ impl Function for Sessions {
             What::Longest if self.ahead => "the lead of the longest time of a session",
             What::Longest => "the longest time of a session",
         };
-        let of = match &self.column {
-            Column::Class(class) => format!("of class '{class}'"),
-            Column::State(regex) => format!("in state /{regex}/"),
-            Column::Command(regex) => format!("with command /{regex}/"),
-            Column::User(regex) => format!("of user /{regex}/"),
-            Column::Statement(regex) => format!("with statement /{regex}/"),
+        let of = match &self.which {
+            Which::Class(class) => format!("of class '{class}'"),
+            Which::Like(column, regex) => {
+                let mut columns = COLUMNS.into_iter();
+                let known = columns.find(|(_, known, _)| known == column);
+                format!("{} /{regex}/", known.map_or("", |(_, _, words)| words))
+            }
         };
         match self.min_sessions {
             min if in_full && min > 1 => format!("{what} {of}, of {min} or more,"),
@@ -239,7 +242,7 @@ impl Function for Sessions {
         // A state that has one explanation only is shown because of it; in a list that somebody took because something
         // hung, it may be one session that hangs.
         let explains = sign.conclusive && self.what == What::Number;
-        let is_part = explains && evidence.is_part(Capture::Processlist);
+        let is_part = explains && evidence.is_part("processlist");
         let is_sparse = || evidence.is_sparse(&snapshots.moments());
         let measured = Measured::new(sign, seen, baseline);
         let mut measured = match self.what {
@@ -273,11 +276,13 @@ impl Function for Sessions {
                     .collect();
                 names.into_iter().take(SIGNALS_MAX).collect()
             };
-        match &self.column {
-            Column::Class(class) => vec![named("class", class)],
-            Column::State(regex) => matching("state", regex, |list| &list.by_state),
-            Column::Command(regex) => matching("command", regex, |list| &list.by_command),
-            Column::User(_) | Column::Statement(_) => vec!["processlist.active".to_owned()],
+        match &self.which {
+            Which::Class(class) => vec![named("class", class)],
+            Which::Like(Column::State, regex) => matching("state", regex, |list| &list.by_state),
+            Which::Like(Column::Command, regex) => {
+                matching("command", regex, |list| &list.by_command)
+            }
+            Which::Like(..) => vec!["processlist.active".to_owned()],
         }
     }
 
@@ -287,6 +292,6 @@ impl Function for Sessions {
 
     fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
         let is_match = |regex: &Regex| kind == lexicon::Kind::State && regex.is_match(name);
-        matches!(&self.column, Column::State(regex) if is_match(regex))
+        matches!(&self.which, Which::Like(Column::State, regex) if is_match(regex))
     }
 }

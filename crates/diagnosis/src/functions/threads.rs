@@ -6,7 +6,7 @@ use model::{Holder, RunState, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
-use crate::evidence::{Capture, Evidence};
+use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::{Meanings, Seen};
@@ -237,7 +237,7 @@ impl Function for Threads {
             enough.then(|| self.average(inside)).flatten()
         });
         let measured = Measured::new(sign, seen, baseline);
-        match (self.share, evidence.is_part(Capture::Stacks)) {
+        match (self.share, evidence.is_part("stacks")) {
             (true, _) => measured,
             (false, true) => measured.of_part(sign),
             (false, false) => measured.of_crowd(evidence),
