@@ -5,6 +5,7 @@ use model::Incident;
 use crate::actors::{self, Actor, Scene};
 use crate::cause::{Advice, Cause, List};
 use crate::evidence::Evidence;
+use crate::once::once;
 use crate::verdict::{Finding, Remedy};
 
 /// Places in a step, and what stands there where nothing is known.
@@ -87,13 +88,7 @@ impl Cause {
 fn with(steps: &Remedy, advice: &[Advice], told: impl Fn(&Advice) -> Vec<String>) -> Remedy {
     let list = |wanted: List, rest: &[String]| -> Vec<String> {
         let of_list = advice.iter().filter(|one| one.list == wanted);
-        let mut all: Vec<String> = Vec::new();
-        for step in of_list.flat_map(&told).chain(rest.iter().cloned()) {
-            if !all.contains(&step) {
-                all.push(step);
-            }
-        }
-        all
+        once(of_list.flat_map(&told).chain(rest.iter().cloned()))
     };
     Remedy {
         now: list(List::Now, &steps.now),
@@ -115,12 +110,7 @@ pub fn advise(cause: &Cause, incident: &Incident) -> (Vec<Actor>, Remedy) {
 
 /// Those of an incident that the remedy of a cause is about.
 fn of_parts(cause: &Cause, scene: &Scene<'_>) -> Vec<Actor> {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in cause.advice.iter().map(|one| one.who.as_str()) {
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
+    let parts = once(cause.advice.iter().map(|one| one.who.as_str()));
     let parts = parts.into_iter().filter_map(actors::named);
     parts.flat_map(|who| who.actors(scene)).collect()
 }

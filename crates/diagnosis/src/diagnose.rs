@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use model::{Absent, Incident};
+use model::Incident;
 
 use crate::actors::Scene;
 use crate::catalogue::Catalogue;
@@ -10,6 +10,7 @@ use crate::evidence::Evidence;
 use crate::fallback::is_imported;
 use crate::judge::{self, Judgement, Turned, Unjudged};
 use crate::named::AllNamed;
+use crate::once::once;
 use crate::verdict::{Finding, Level, Rejected, Verdict};
 use crate::{FINDINGS_MAX, advice, chains, mechanism, rank, sentence, suspicion};
 
@@ -49,7 +50,7 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         folded,
         mechanism: Vec::new(),
         rejected,
-        absent: absences(incident),
+        absent: once(incident.absent.iter().map(|timed| timed.absent.clone())),
         sources: Vec::new(),
     }
 }
@@ -135,15 +136,4 @@ fn worth_telling(
         .filter(is_told)
         .map(|one| one.rejected)
         .collect()
-}
-
-/// Each absence once.
-fn absences(incident: &Incident) -> Vec<Absent> {
-    let mut once: Vec<Absent> = Vec::new();
-    for timed in &incident.absent {
-        if !once.contains(&timed.absent) {
-            once.push(timed.absent.clone());
-        }
-    }
-    once
 }

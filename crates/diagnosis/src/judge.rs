@@ -8,6 +8,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::fallback::is_imported;
 use crate::measure::{Need, Sign};
+use crate::once::once;
 use crate::provenance;
 use crate::sign::{self, Outcome};
 use crate::verdict::{Finding, Level, Rejected, Witness};
@@ -278,15 +279,12 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool, evidence: &Evidence) -> (
     };
     let more = 2 * sources.len().min(4) as u32 + u32::from(conclusive);
     // Less than the limit, and held only because part of the threads or waits was shown: behind what reaches its own.
-    let less = u32::from(counting().all(|(sign, witness)| is_below_own_limit(sign, witness)));
+    let is_below = |(sign, witness): &(&Sign, Witness)| {
+        let limits = sign.limits.above.zip(witness.value);
+        limits.is_some_and(|(above, value)| value < above)
+    };
+    let less = u32::from(counting().all(is_below));
     (level, f64::from(base + more - less) / 100.0)
-}
-
-fn is_below_own_limit(sign: &Sign, witness: &Witness) -> bool {
-    sign.limits
-        .above
-        .zip(witness.value)
-        .is_some_and(|(above, value)| value < above)
 }
 
 fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String> {
@@ -316,7 +314,5 @@ fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String
     }
     let missing = by_source.iter();
     lines.extend(missing.map(|(_, names)| provenance::missing(incident, names)));
-    let mut seen = BTreeSet::new();
-    lines.retain(|line| seen.insert(line.clone()));
-    lines
+    once(lines)
 }

@@ -45,6 +45,7 @@ mod measure;
 mod mechanism;
 mod named;
 mod names;
+mod once;
 mod profile_samples;
 mod provenance;
 mod rank;

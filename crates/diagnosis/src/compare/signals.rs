@@ -9,6 +9,7 @@ use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Need, Sign};
+use crate::once::once;
 
 /// A difference by chance has less than this probability.
 pub(super) const ALPHA: f64 = 0.05;
@@ -115,13 +116,8 @@ fn row(sign: &Sign, sides: &[(&Subject, Evidence); 2]) -> Option<SignalChange> {
     row.low_is_bad = !limits.wants_high();
     row.limit = limits.above.or(limits.below);
     let [(_, before), (_, after)] = sides;
-    let mut things = series::things(sign, before);
-    for thing in series::things(sign, after) {
-        if !things.contains(&thing) {
-            things.push(thing);
-        }
-    }
-    let best = things
+    let things = [before, after].map(|evidence| series::things(sign, evidence));
+    let best = once(things.concat())
         .into_iter()
         .take(THINGS_MAX)
         .map(|thing| {

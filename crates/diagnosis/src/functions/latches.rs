@@ -11,6 +11,7 @@ use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
+use crate::once;
 use crate::provenance::SEMAPHORES;
 use crate::waits::{PlacedWait, without_folder};
 
@@ -208,10 +209,7 @@ fn most(test: &Latches, list: &[PlacedWait]) -> Option<String> {
     for wait in list.iter().filter(|wait| matches(test, wait)) {
         *counts.entry(latch(wait)).or_default() += 1;
     }
-    let most = counts
-        .into_iter()
-        .max_by(|(a, left), (b, right)| left.cmp(right).then_with(|| b.cmp(a)));
-    most.map(|(name, _)| name)
+    once::most(counts)
 }
 
 /// What people call it: its name, else where it was created, else where it is asked for.

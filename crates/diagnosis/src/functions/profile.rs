@@ -11,6 +11,7 @@ use crate::human::Show;
 use crate::measure::{Function, Kind, Limits, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
+use crate::once::most;
 use crate::provenance::PROFILE;
 
 pub(crate) static KIND: Kind = Kind {
@@ -327,9 +328,6 @@ fn busy_ms(profile: &model::Profile, samples: u64) -> f64 {
 
 /// The function that matched most often; of equal ones the first by name.
 fn top(counted: &Counted, named: &Named) -> Option<String> {
-    let counts = named.names.iter().zip(&counted.by_name);
-    let most = counts
-        .filter(|(_, count)| **count > 0)
-        .max_by(|(a, left), (b, right)| left.cmp(right).then_with(|| b.cmp(a)));
-    most.map(|(name, _)| (*name).to_owned())
+    let counts = named.names.iter().zip(counted.by_name.iter().copied());
+    most(counts).map(|name| (*name).to_owned())
 }
