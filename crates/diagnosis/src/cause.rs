@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::measure::{Sign, Test};
 use crate::verdict::{Finding, Level, Remedy};
@@ -61,14 +61,9 @@ impl Cause {
             what: self.what.clone(),
             level,
             confidence,
-            witnesses: Vec::new(),
-            against: Vec::new(),
             refuted_by: self.refuted_by.clone(),
-            unknown: Vec::new(),
-            actors: Vec::new(),
-            relations: Vec::new(),
-            remedy: Remedy::default(),
             sources: self.sources.clone(),
+            ..Finding::default()
         }
     }
 
@@ -109,8 +104,10 @@ pub struct LookAlike {
 }
 
 /// Where in a remedy a step stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum List {
+    #[default]
     Now,
     Durable,
     Undo,

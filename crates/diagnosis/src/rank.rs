@@ -203,23 +203,13 @@ fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::Remedy;
 
     fn finding(cause: &str, level: Level) -> Finding {
         Finding {
             cause: cause.to_owned(),
-            title: String::new(),
-            what: String::new(),
             level,
             confidence: 0.5,
-            witnesses: Vec::new(),
-            against: Vec::new(),
-            refuted_by: Vec::new(),
-            unknown: Vec::new(),
-            actors: Vec::new(),
-            relations: Vec::new(),
-            remedy: Remedy::default(),
-            sources: Vec::new(),
+            ..Finding::default()
         }
     }
 

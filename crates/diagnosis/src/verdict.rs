@@ -8,10 +8,13 @@ use crate::actors::Actor;
 use crate::human::Show;
 
 /// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// No finding: something points at the cause, and nothing is known of what it needs.
+    #[default]
     Suspicion,
     /// One witness, or several that are not independent.
     Possible,
@@ -87,7 +90,7 @@ pub struct Remedy {
 }
 
 /// A cause with its witnesses.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The cause's id in the catalogue.
     pub cause: String,

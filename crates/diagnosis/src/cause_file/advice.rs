@@ -6,26 +6,13 @@ use super::raw::RawAdvice;
 use super::{Read, Reader};
 use crate::actors;
 use crate::advice;
-use crate::cause::{Advice, List};
+use crate::cause::Advice;
 
 impl Reader<'_> {
     pub(super) fn advice(&self, spanned: &Spanned<RawAdvice>) -> Read<Advice> {
         let raw = spanned.get_ref();
         self.there(&raw.who, "who", spanned.span().start)?;
         self.there(&raw.step, "step", spanned.span().start)?;
-        let list = match raw.list.as_ref() {
-            None => List::Now,
-            Some(word) => match word.get_ref().as_str() {
-                "now" => List::Now,
-                "durable" => List::Durable,
-                "undo" => List::Undo,
-                "verify" => List::Verify,
-                _ => {
-                    let problem = "must be now, durable, undo or verify";
-                    return Err(self.at(word, "list", problem));
-                }
-            },
-        };
         let who = raw.who.get_ref();
         if actors::named(who).is_none() {
             let names: Vec<&str> = actors::ALL.iter().map(|known| known.name).collect();
@@ -37,7 +24,7 @@ impl Reader<'_> {
             text.transpose()
         };
         Ok(Advice {
-            list,
+            list: raw.list,
             who: who.clone(),
             step: self.step(&raw.step, "step")?,
             perhaps: optional(&raw.perhaps, "perhaps")?,

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::cause::List;
 use crate::human::Show;
 use crate::verdict::Remedy;
 
@@ -62,7 +63,8 @@ pub(super) struct RawLookAlike {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawAdvice {
-    pub(super) list: Option<Spanned<String>>,
+    #[serde(default)]
+    pub(super) list: List,
     #[serde(default = "nothing")]
     pub(super) who: Spanned<String>,
     #[serde(default = "nothing")]
