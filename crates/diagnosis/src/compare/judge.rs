@@ -5,8 +5,8 @@ use model::Millis;
 
 use super::case::{Case, Judged};
 use super::server_wide::{ELSEWHERE, PRESSURE, RUN_QUEUE, RUNNING};
-use super::signals::{HELD_MIN, MATTERS};
-use super::{Answer, Fate, Role, SignalChange, Stretch, stalls, words};
+use super::signals::{ALPHA, HELD_MIN, MATTERS};
+use super::{Answer, Fate, Role, SignalChange, Stretch, words};
 
 /// The load may fall to this before calm proves nothing, and grow to its reciprocal before trouble
 /// proves nothing.
@@ -29,6 +29,13 @@ impl Doubts {
         if !missing.is_empty() {
             self.missing.push(missing);
         }
+    }
+
+    fn nothing_to_compare(&mut self) {
+        self.add(
+            "the cause was not there before, nor is it after: there is nothing to compare",
+            "A time before the change in which the cause was there.",
+        );
     }
 }
 
@@ -79,13 +86,11 @@ pub(super) fn judge(case: &Case) -> Judged {
         && is_there
         && (case.cause.is_some() || of_fate(&[Fate::Unclear, Fate::TooShort]).is_empty())
     {
-        no_effect(case, &mut doubts);
+        worse(case, &mut doubts);
+        too_short(case, &mut doubts);
         Some(Answer::NoEffect)
     } else if !was_there && !is_there {
-        doubts.add(
-            "the cause was not there before, nor is it after: there is nothing to compare",
-            "A time before the change in which the cause was there.",
-        );
+        doubts.nothing_to_compare();
         None
     } else {
         undecided(case, &deciding, &mut doubts);
@@ -232,7 +237,7 @@ fn recurrence(case: &Case, doubts: &mut Doubts) {
         }
         return;
     };
-    if !seen.counts || seen.p < stalls::ALPHA {
+    if !seen.counts || seen.p < ALPHA {
         return;
     }
     let times = |count: u32| match count {
@@ -261,7 +266,7 @@ fn recurrence(case: &Case, doubts: &mut Doubts) {
     doubts.add(came, missing);
 }
 
-/// What speaks against "worse".
+/// What speaks against "worse" and "no effect".
 fn worse(case: &Case, doubts: &mut Doubts) {
     if let Some(ratio) = case.load.and_then(|load| load.ratio)
         && grew(ratio)
@@ -301,12 +306,6 @@ fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
     }
 }
 
-/// What speaks against "no effect".
-fn no_effect(case: &Case, doubts: &mut Doubts) {
-    worse(case, doubts);
-    too_short(case, doubts);
-}
-
 /// No answer suggests itself: why.
 fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
     let both = [case.before, case.after];
@@ -325,10 +324,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
              compare incidents for causes that show in these.",
         );
     } else if all(&[Fate::NotThere, Fate::NotMeasured]) {
-        doubts.add(
-            "the cause was not there before, nor is it after: there is nothing to compare",
-            "A time before the change in which the cause was there.",
-        );
+        doubts.nothing_to_compare();
     } else if any(Fate::TooShort) && all(&[Fate::TooShort, Fate::NotThere, Fate::NotMeasured]) {
         doubts.add(
             "too few independent readings",

@@ -343,16 +343,6 @@ impl SignalChange {
     pub fn say(&self, value: f64) -> String {
         human::show(value, self.show)
     }
-
-    /// The mean's change in percent as people read it; in units where there was nothing before.
-    pub fn say_change(&self) -> String {
-        words::change(self)
-    }
-
-    /// The interval of that.
-    pub fn say_interval(&self) -> String {
-        words::interval(self)
-    }
 }
 
 /// A fact that differs.

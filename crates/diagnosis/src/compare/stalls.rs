@@ -1,7 +1,7 @@
 //! Stalls come and go: a calm hour after a change proves something only when an hour was not calm
 //! before.
 
-use super::signals::HELD_MIN;
+use super::signals::{ALPHA, HELD_MIN};
 use super::{Recurrence, Role, SideNumbers, SignalChange, Stretch, Subject};
 
 /// From this share of the time on a cause is there all the time, and does not come and go.
@@ -9,9 +9,6 @@ const CHRONIC: f64 = 0.8;
 
 /// Signs closer together than this are of one episode, milliseconds.
 const GAP_MS: u64 = 30_000;
-
-/// So sure must it be that so few stalls are no chance.
-pub(super) const ALPHA: f64 = 0.05;
 
 const HOUR_MS: f64 = 3_600_000.0;
 

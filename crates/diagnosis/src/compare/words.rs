@@ -15,32 +15,22 @@ pub(super) fn sentence(
     told: &[&SignalChange],
     doubt: Option<&String>,
 ) -> String {
-    let what = case
-        .cause
-        .map_or_else(|| "the server".to_owned(), |cause| cause.title.clone());
-    let numbers: Vec<String> = told.iter().take(NAMED_MAX).map(|row| brief(row)).collect();
-    let numbers = numbers.join("; ");
-    match answer {
-        Answer::Worked if case.cause.is_some() => format!("Worked: {what} is gone; {numbers}."),
-        Answer::Worked => format!("Worked: {what} became faster; {numbers}."),
-        Answer::NoEffect if case.cause.is_some() => {
-            format!("No effect: {what} is there as before; {numbers}.")
-        }
-        Answer::NoEffect => {
-            format!("No effect: nothing that clients feel changed; {numbers}.")
-        }
-        Answer::Worse if case.cause.is_some() => {
-            format!("Worse: there is more of {what}; {numbers}.")
-        }
-        Answer::Worse => format!("Worse: {what} became slower; {numbers}."),
-        Answer::NotProven => {
+    let title = case.cause.map(|cause| cause.title.as_str());
+    let clause = match (answer, title) {
+        (Answer::Worked, Some(title)) => format!("Worked: {title} is gone"),
+        (Answer::Worked, None) => "Worked: the server became faster".to_owned(),
+        (Answer::NoEffect, Some(title)) => format!("No effect: {title} is there as before"),
+        (Answer::NoEffect, None) => "No effect: nothing that clients feel changed".to_owned(),
+        (Answer::Worse, Some(title)) => format!("Worse: there is more of {title}"),
+        (Answer::Worse, None) => "Worse: the server became slower".to_owned(),
+        (Answer::NotProven, title) => {
+            let of = title.map_or_else(String::new, |title| format!(" for {title}"));
             let doubt = doubt.map_or("nothing suggests an answer", String::as_str);
-            match case.cause {
-                Some(cause) => format!("Not proven for {}: {doubt}.", cause.title),
-                None => format!("Not proven: {doubt}."),
-            }
+            return format!("Not proven{of}: {doubt}.");
         }
-    }
+    };
+    let numbers: Vec<String> = told.iter().take(NAMED_MAX).map(|row| brief(row)).collect();
+    format!("{clause}; {}.", numbers.join("; "))
 }
 
 /// "X fell from 1 to 2 (-50 %, 95 % interval -60 % to -40 %)".
@@ -59,8 +49,8 @@ pub(super) fn brief(row: &SignalChange) -> String {
         row.title,
         say(row.before.mean),
         say(row.after.mean),
-        change(row),
-        interval(row)
+        row.say_change(),
+        row.say_interval()
     )
 }
 
@@ -150,31 +140,33 @@ pub(super) fn recurrence(seen: &Recurrence) -> String {
     )
 }
 
-/// The mean's change.
-pub(super) fn change(row: &SignalChange) -> String {
-    match (row.ratio, row.difference) {
-        (Some(ratio), _) => factor(ratio),
-        (None, Some(difference)) => signed(row, difference),
-        _ => "–".to_owned(),
+impl SignalChange {
+    /// The mean's change in percent as people read it; in units where there was nothing before.
+    pub fn say_change(&self) -> String {
+        match (self.ratio, self.difference) {
+            (Some(ratio), _) => factor(ratio),
+            (None, Some(difference)) => signed(self, difference),
+            _ => "–".to_owned(),
+        }
     }
-}
 
-/// Its interval.
-pub(super) fn interval(row: &SignalChange) -> String {
-    let joined = |low: String, high: String, unit: &str| match low == high {
-        true => format!("{low}{unit}"),
-        false => format!("{low} to {high}{unit}"),
-    };
-    match (row.ratio, row.ratio_interval, row.difference_interval) {
-        (Some(ratio), Some((low, high)), _) if ratio >= TIMES_FROM => {
-            joined(times(low), times(high), "")
+    /// The interval of that.
+    pub fn say_interval(&self) -> String {
+        let joined = |low: String, high: String, unit: &str| match low == high {
+            true => format!("{low}{unit}"),
+            false => format!("{low} to {high}{unit}"),
+        };
+        match (self.ratio, self.ratio_interval, self.difference_interval) {
+            (Some(ratio), Some((low, high)), _) if ratio >= TIMES_FROM => {
+                joined(times(low), times(high), "")
+            }
+            (Some(_), Some((low, high)), _) if high.is_finite() => {
+                joined(change_number(low), change_number(high), " %")
+            }
+            (Some(_), Some((low, _)), _) => format!("{} to any", change_percent(low)),
+            (_, _, Some((low, high))) => joined(signed(self, low), signed(self, high), ""),
+            _ => "–".to_owned(),
         }
-        (Some(_), Some((low, high)), _) if high.is_finite() => {
-            joined(change_number(low), change_number(high), " %")
-        }
-        (Some(_), Some((low, _)), _) => format!("{} to any", change_percent(low)),
-        (_, _, Some((low, high))) => joined(signed(row, low), signed(row, high), ""),
-        _ => "–".to_owned(),
     }
 }
 
