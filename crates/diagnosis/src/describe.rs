@@ -148,28 +148,21 @@ fn fact(test: &FactTest) -> String {
 
 fn limits(limits: &Limits, show: Show) -> String {
     let mut parts = Vec::new();
-    if let Some(limit) = limits.above {
-        parts.push(format!("at least {}", human::show(limit, show)));
-    }
-    if let Some(limit) = limits.below {
-        parts.push(format!("at most {}", human::show(limit, show)));
+    for (words, limit) in [("at least", limits.above), ("at most", limits.below)] {
+        parts.extend(limit.map(|limit| format!("{words} {}", human::show(limit, show))));
     }
     let known = if limits.baseline_optional {
         ", where that is known"
     } else {
         ""
     };
-    if let Some(times) = limits.times_baseline {
-        parts.push(format!(
-            "at least {} the value before the onset{known}",
-            human::times(times)
-        ));
-    }
-    if let Some(times) = limits.at_most_times_baseline {
-        parts.push(format!(
-            "at most {} the value before the onset{known}",
-            human::times(times)
-        ));
+    for (words, times) in [
+        ("at least", limits.times_baseline),
+        ("at most", limits.at_most_times_baseline),
+    ] {
+        let times = times.map(human::times);
+        let told = |times| format!("{words} {times} the value before the onset{known}");
+        parts.extend(times.map(told));
     }
     format!("is {}", parts.join(" and "))
 }

@@ -135,17 +135,15 @@ impl Limits {
         self.above.is_some() || self.times_baseline.is_some()
     }
 
-    /// The same on a number of threads, sessions or waits where so few sessions are in statements that they cannot be a
-    /// crowd: half of them is one.
-    pub(crate) fn of_few(mut self, in_statements: f64) -> Self {
-        self.above = self.above.map(|above| above.min(in_statements / 2.0));
+    /// The same on a number of threads, sessions or waits that can hardly be larger than this.
+    fn up_to(mut self, most: f64) -> Self {
+        self.above = self.above.map(|above| above.min(most));
         self
     }
 
-    /// The same on a number of threads, sessions or waits of which a part is shown: one is what was shown.
-    pub(crate) fn in_part(mut self) -> Self {
-        self.above = self.above.map(|above| above.min(1.0));
-        self
+    /// The same where a part is shown: one is what was shown.
+    pub(crate) fn in_part(self) -> Self {
+        self.up_to(1.0)
     }
 }
 
@@ -306,8 +304,9 @@ impl Measured {
     /// The same of a number of sessions, of threads or of those that wait, where it may be that there are few at all.
     pub(crate) fn of_crowd(self, evidence: &Evidence) -> Self {
         match evidence.in_statements() {
+            // They cannot be a crowd: half of them is one.
             Some(few) => Self {
-                limits: self.limits.of_few(few),
+                limits: self.limits.up_to(few / 2.0),
                 ..self
             },
             None => self,

@@ -7,6 +7,7 @@ use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Mention, StackId, StackTable, TextKind, WaitCounting};
 
 use crate::evidence::Evidence;
+use crate::provenance;
 use crate::statement_time;
 use crate::statuses::{LINES_MAX, cut};
 
@@ -58,36 +59,33 @@ pub(crate) enum Seen {
 }
 
 impl Seen {
-    /// What shares are of, in words.
-    pub(crate) fn whole(self) -> &'static str {
+    /// The name under which such evidence is a source, and what shares are of, in words.
+    fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Profile => "the samples of the processors",
-            Self::Host => "the samples beside the server",
-            Self::AtWork => "the threads that neither idle nor wait for a lock",
-            Self::Threads => "the threads that do not idle",
-            Self::Sessions => "the sessions that do something",
-            Self::Waits => "the waits that InnoDB lists",
-            Self::Locks => "the waits for locks that the server tells",
-            Self::Statements => "the time of the logged statements",
-            Self::Logs => "the kinds of lines in the logs that mean something",
-            Self::Sentences => "the words in sentences",
+            Self::Profile => [provenance::PROFILE, "the samples of the processors"],
+            Self::Host => ["host-profile", "the samples beside the server"],
+            Self::AtWork => [
+                "threads-at-work",
+                "the threads that neither idle nor wait for a lock",
+            ],
+            Self::Threads => [provenance::STACKS, "the threads that do not idle"],
+            Self::Sessions => [provenance::PROCESSLIST, "the sessions that do something"],
+            Self::Waits => [provenance::SEMAPHORES, "the waits that InnoDB lists"],
+            Self::Locks => ["locks", "the waits for locks that the server tells"],
+            Self::Statements => ["slow_log", "the time of the logged statements"],
+            Self::Logs => ["logs", "the kinds of lines in the logs that mean something"],
+            Self::Sentences => ["sentences", "the words in sentences"],
         }
     }
 
     /// The name under which such evidence is a source.
     pub(crate) fn source(self) -> &'static str {
-        match self {
-            Self::Profile => crate::provenance::PROFILE,
-            Self::Host => "host-profile",
-            Self::AtWork => "threads-at-work",
-            Self::Threads => crate::provenance::STACKS,
-            Self::Sessions => crate::provenance::PROCESSLIST,
-            Self::Waits => crate::provenance::SEMAPHORES,
-            Self::Locks => "locks",
-            Self::Statements => "slow_log",
-            Self::Logs => "logs",
-            Self::Sentences => "sentences",
-        }
+        self.names()[0]
+    }
+
+    /// What shares are of, in words.
+    pub(crate) fn whole(self) -> &'static str {
+        self.names()[1]
     }
 }
 
@@ -154,6 +152,15 @@ struct Counted {
 impl Counted {
     fn name(&mut self, kind: Kind, name: &str, count: u64) {
         *self.names.entry((kind, name.to_owned())).or_default() += count;
+    }
+
+    /// A name with what it means, where that is known.
+    fn seen(&mut self, kind: Kind, name: &str, count: u64) {
+        self.all += count;
+        self.name(kind, name, count);
+        if let Some(entry) = Lexicon::get().lookup(kind, name) {
+            self.meaning(entry, name, count);
+        }
     }
 
     fn meaning(&mut self, entry: &'static Entry, name: &str, count: u64) {
@@ -357,11 +364,7 @@ fn sessions(evidence: &Evidence) -> Counted {
             if entry.is_some_and(|entry| entry.role == Role::Idle) {
                 continue;
             }
-            counted.all += count;
-            counted.name(Kind::State, state, count);
-            if let Some(entry) = entry {
-                counted.meaning(entry, state, count);
-            }
+            counted.seen(Kind::State, state, count);
         }
         // One that was killed and is still there undoes something, or waits where nobody looks at the flag.
         let killed = list.by_command.count("Killed");
@@ -407,12 +410,7 @@ fn locks(evidence: &Evidence) -> Counted {
     for row in told.flat_map(|table| &table.locks) {
         // `row lock on shop.orders`: the table is its user's.
         let name = row.name.split(" on ").next().unwrap_or(&row.name);
-        let count = u64::from(row.waiters_max);
-        counted.all += count;
-        counted.name(Kind::Latch, name, count);
-        if let Some(entry) = Lexicon::get().lookup(Kind::Latch, name) {
-            counted.meaning(entry, name, count);
-        }
+        counted.seen(Kind::Latch, name, u64::from(row.waiters_max));
     }
     counted
 }
@@ -422,13 +420,10 @@ fn statements(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
     let (words, seconds) = statement_time::by_class(evidence);
     let ms = |seconds: f64| (seconds * 1000.0) as u64;
-    counted.all = ms(seconds);
     for (word, seconds) in words {
-        counted.name(Kind::Statement, word, ms(seconds));
-        if let Some(entry) = Lexicon::get().lookup(Kind::Statement, word) {
-            counted.meaning(entry, word, ms(seconds));
-        }
+        counted.seen(Kind::Statement, word, ms(seconds));
     }
+    counted.all = ms(seconds);
     counted
 }
 
@@ -491,10 +486,8 @@ fn sentences(evidence: &Evidence, logs: &Counted) -> Counted {
             continue;
         }
         let entry = Lexicon::get().lookup(mention.kind, &mention.word);
-        if let Some(entry) = entry.filter(|entry| entry.role != Role::Idle) {
-            counted.all += 1;
-            counted.name(mention.kind, &mention.word, 1);
-            counted.meaning(entry, &mention.word, 1);
+        if entry.is_some_and(|entry| entry.role != Role::Idle) {
+            counted.seen(mention.kind, &mention.word, 1);
         }
     }
     counted

@@ -92,19 +92,11 @@ impl NamePattern {
         matches
     }
 
-    /// Short, for people: its first words.
-    fn short(&self) -> String {
-        match self.text.split_once('|') {
-            Some((first, _)) if self.text.len() > SHORT => format!("{first}|…"),
-            _ => self.text.clone(),
-        }
-    }
-
-    /// As it stands in the file, or short.
+    /// As it stands in the file; for people short: its first words.
     pub(crate) fn shown(&self, in_full: bool) -> String {
-        match in_full {
-            true => self.text.clone(),
-            false => self.short(),
+        match self.text.split_once('|') {
+            Some((first, _)) if !in_full && self.text.len() > SHORT => format!("{first}|…"),
+            _ => self.text.clone(),
         }
     }
 
@@ -144,19 +136,13 @@ pub(crate) fn regular_expression(text: &str) -> Result<Regex, String> {
 
 /// A plain word, or nothing when the text means more than itself.
 fn word(text: &str) -> Option<Word> {
-    let (begins, rest) = match text.strip_prefix('^') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let (ends, rest) = match rest.strip_suffix('$') {
-        Some(rest) => (true, rest),
-        None => (false, rest),
-    };
+    let begun = text.strip_prefix('^').unwrap_or(text);
+    let rest = begun.strip_suffix('$').unwrap_or(begun);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:~ -<>,&".contains(&byte);
     (!rest.is_empty() && rest.bytes().all(plain)).then(|| Word {
         text: rest.to_owned(),
-        begins,
-        ends,
+        begins: begun.len() < text.len(),
+        ends: rest.len() < begun.len(),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The verdict in one sentence.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use model::Incident;
@@ -69,7 +70,6 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
         .map(|finding| format!("{} ({})", finding.cause, finding.level.word()))
         .collect();
     if !others.is_empty() {
-        let others: Vec<&str> = others.iter().map(String::as_str).collect();
         text.push_str(&format!(" Also found: {}.", and(&others)));
     }
     Some(text)
@@ -140,7 +140,6 @@ pub(crate) fn suspected(verdict: &Verdict) -> String {
         .iter()
         .map(|finding| format!("{} ({})", finding.title, finding.cause))
         .collect();
-    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     if !titles.is_empty() {
         text.push_str(&format!(" It may be: {}.", titles.join("; or ")));
     }
@@ -155,10 +154,10 @@ fn capital(word: &str) -> String {
         .unwrap_or_default()
 }
 
-fn and(words: &[&str]) -> String {
+fn and<W: Borrow<str>>(words: &[W]) -> String {
     match words.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, head)) => format!("{} and {last}", head.join(", ")),
+        Some((last, [])) => last.borrow().to_owned(),
+        Some((last, head)) => format!("{} and {}", head.join(", "), last.borrow()),
         None => String::new(),
     }
 }

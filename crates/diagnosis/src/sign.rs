@@ -175,14 +175,8 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
     if over == Over::Every && !idle.is_empty() {
         return not(format!("{what} was not so throughout"));
     }
-    if let Some(limit) = limits.above
-        && value < limit
-    {
-        return not(words(limit));
-    }
-    if let Some(limit) = limits.below
-        && value > limit
-    {
+    let above = limits.above.filter(|limit| value < *limit);
+    if let Some(limit) = above.or(limits.below.filter(|limit| value > *limit)) {
         return not(words(limit));
     }
     let relative = limits.times_baseline.or(limits.at_most_times_baseline);

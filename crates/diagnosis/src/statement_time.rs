@@ -1,5 +1,7 @@
 //! What the time of the statements in a slow log went to: the words for it are entries of the lexicon.
 
+use std::collections::BTreeMap;
+
 use model::{QueryClass, QueryMethod};
 
 use crate::evidence::Evidence;
@@ -25,21 +27,16 @@ const SCHEMA: &str = "time in queries of information_schema";
 const LOGINS: &str = "time in logins";
 
 /// The words, each with the seconds; and the seconds of all statements.
-pub(crate) fn by_class(evidence: &Evidence) -> (Vec<(&'static str, f64)>, f64) {
+pub(crate) fn by_class(evidence: &Evidence) -> (BTreeMap<&'static str, f64>, f64) {
     let digests = evidence.incident.queries.iter().map(|timed| &timed.digest);
     let slow = digests.filter(|digest| digest.way == QueryMethod::SlowLog);
     let classes: Vec<&QueryClass> = slow.flat_map(|digest| &digest.classes).collect();
     let seconds = |class: &QueryClass| class.sum("Query_time").unwrap_or(0.0);
     let all = classes.iter().map(|class| seconds(class)).sum();
-    let mut words: Vec<(&'static str, f64)> = Vec::new();
+    let mut words = BTreeMap::new();
     for class in classes {
-        let (word, seconds) = match word(class) {
-            Some(word) => (word, seconds(class)),
-            None => continue,
-        };
-        match words.iter_mut().find(|(known, _)| *known == word) {
-            Some((_, sum)) => *sum += seconds,
-            None => words.push((word, seconds)),
+        if let Some(word) = word(class) {
+            *words.entry(word).or_default() += seconds(class);
         }
     }
     (words, all)

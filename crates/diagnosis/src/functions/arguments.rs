@@ -157,10 +157,8 @@ impl Arguments {
 
     /// A regular expression on names or lines.
     pub(crate) fn pattern(&mut self, name: &'static str) -> Read<Option<NamePattern>> {
-        match self.text(name)? {
-            None => Ok(None),
-            Some(text) => self.parsed(name, &text).map(Some),
-        }
+        let text = self.text(name)?;
+        text.map(|text| self.parsed(name, &text)).transpose()
     }
 
     /// The same of one that must be there.
