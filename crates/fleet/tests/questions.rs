@@ -299,6 +299,16 @@ fn unnamed_stalls_are_grouped_by_shape() {
 }
 
 #[test]
+fn of_stalls_that_lasted_equally_long_the_latest_is_shown() {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]).host(2, "never", &[]);
+    for (host, ago) in [(1, 2 * DAY), (2, DAY), (1, 3 * DAY)] {
+        fleet.incident_of_shape(host, ago, 10, "", 3);
+    }
+    assert_eq!(told(&fleet, "unnamed", "frame"), ["/frames/2.frame"]);
+}
+
+#[test]
 fn silent_is_who_was_not_heard_of_or_lacks_evidence() {
     let mut fleet = Fleet::new();
     for id in 1..=4 {

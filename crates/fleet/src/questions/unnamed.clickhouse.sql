@@ -2,10 +2,11 @@ SELECT shape,
        sum(duration_ms) / 1000 AS stall_seconds,
        count() AS stalls,
        uniqExact(host_id) AS servers,
-       argMax(i.trigger, duration_ms) AS trigger,
-       argMax(heaviest, duration_ms) AS functions,
-       argMax(frame_key, duration_ms) AS frame
-FROM incidents AS i FINAL
+       -- Those of the longest stall.
+       argMax(i.trigger, longest) AS trigger,
+       argMax(heaviest, longest) AS functions,
+       argMax(frame_key, longest) AS frame
+FROM (SELECT *, (duration_ms, onset, toString(incident_id)) AS longest FROM incidents FINAL) AS i
 WHERE verdict <> 'named' AND onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
 GROUP BY shape
 ORDER BY stall_seconds DESC, shape

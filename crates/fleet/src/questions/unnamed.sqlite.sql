@@ -1,12 +1,14 @@
-WITH shapes AS (
-    -- The last columns are those of the longest stall: SQLite's rule for a lone max().
-    SELECT shape, sum(duration_ms) / 1000.0 AS stall_seconds, count(*) AS stalls, count(DISTINCT host_id) AS servers,
-           max(duration_ms), "trigger", heaviest, frame_key
+WITH ranked AS (
+    SELECT *, row_number() OVER (PARTITION BY shape ORDER BY duration_ms DESC, onset DESC, incident_id DESC) AS place
     FROM incidents
     WHERE verdict <> 'named' AND onset >= :since
-    GROUP BY shape
 )
-SELECT shape, stall_seconds, stalls, servers, "trigger", heaviest AS functions, frame_key AS frame
-FROM shapes
+-- The last columns are those of the longest stall.
+SELECT shape, sum(duration_ms) / 1000.0 AS stall_seconds, count(*) AS stalls, count(DISTINCT host_id) AS servers,
+       max(iif(place = 1, "trigger", NULL)) AS "trigger",
+       max(iif(place = 1, heaviest, NULL)) AS functions,
+       max(iif(place = 1, frame_key, NULL)) AS frame
+FROM ranked
+GROUP BY shape
 ORDER BY stall_seconds DESC, shape
 LIMIT :rows
