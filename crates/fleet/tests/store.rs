@@ -2,11 +2,11 @@
 
 use fleet::batch_bytes::{from_bytes, to_bytes};
 use fleet::error::StoreError;
-use fleet::row::{Hash64, HostRow, Seconds, SignalRow};
+use fleet::row::{Hash64, HostRow, Phase, Seconds, SignalRow, StackKind};
 use fleet::sqlite::{Initialised, Inserted, Store};
 use fleet::{Batch, Token};
 
-use crate::common::{DAY, NOW};
+use crate::common::{self, DAY, NOW};
 
 fn token(seq: u64) -> Token {
     Token {
@@ -111,6 +111,33 @@ fn a_newer_and_an_older_store_say_what_to_do() {
         Initialised::Migrated(0)
     );
     Store::open(&path).unwrap();
+}
+
+/// Version 1 had no sums of stacks: they are made of the stacks that are there.
+#[test]
+fn a_store_of_version_1_answers_as_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    let mut fleet = common::Fleet::new();
+    fleet.host(1, "never", &[]);
+    let id = fleet.incident(1, DAY, 10, "");
+    for (phase, ms) in [(Phase::Stall, 30), (Phase::Before, 10)] {
+        let functions = ["spin", "lock"];
+        fleet.stack((1, id), phase, StackKind::OnCpu, &functions, ms);
+    }
+    fleet.stack((1, id), Phase::Before, StackKind::OnCpu, &["idle"], 10);
+    let (mut store, _) = Store::init(&path, NOW, "0.1.0").unwrap();
+    store.insert(fleet.batch(), NOW).unwrap();
+    let of = |store: &Store| common::ask(store, "new-in-stalls");
+    let wanted = of(&store);
+    assert_eq!(wanted.rows.len(), 1);
+    drop(store);
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch("DROP TABLE stack_sums; DROP TABLE places; PRAGMA user_version = 1")
+        .unwrap();
+    drop(old);
+    let (store, done) = Store::init(&path, NOW, "0.1.0").unwrap();
+    assert_eq!((done, of(&store)), (Initialised::Migrated(1), wanted));
 }
 
 #[test]

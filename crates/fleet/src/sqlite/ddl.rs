@@ -11,6 +11,15 @@ use crate::table::{Column, Repeated, Table, Type};
 pub const TOKENS: &str = "CREATE TABLE IF NOT EXISTS batch_tokens (token TEXT PRIMARY KEY, at INTEGER NOT NULL) \
                           WITHOUT ROWID, STRICT";
 
+/// What `new-in-stalls` adds up (`places.rs`): places by their number, and the time of threads in each by incident,
+/// which stands there as half of its id.
+pub const SUMS: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS places (place INTEGER PRIMARY KEY, functions TEXT NOT NULL UNIQUE) STRICT",
+    "CREATE TABLE IF NOT EXISTS stack_sums (kind TEXT NOT NULL, place INTEGER NOT NULL, ts INTEGER NOT NULL, \
+     incident INTEGER NOT NULL, host_id INTEGER NOT NULL, is_stall INTEGER NOT NULL, stall_ns INTEGER NOT NULL, \
+     calm_ns INTEGER NOT NULL, PRIMARY KEY (kind, place, ts, incident)) WITHOUT ROWID, STRICT",
+];
+
 /// Ways to rows other than by their key.
 pub const INDEXES: [&str; 4] = [
     "CREATE INDEX IF NOT EXISTS incidents_by_onset ON incidents (onset)",

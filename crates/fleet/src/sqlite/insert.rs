@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rusqlite::{Transaction, TransactionBehavior, params, params_from_iter};
 
 use super::cell::cell;
-use super::ddl;
 use super::open::{Store, sqlite};
+use super::{ddl, places};
 use crate::batch::{Batch, TableRows};
 use crate::error::StoreError;
 use crate::table::Repeated;
-use crate::tables::{INCIDENTS, SIGNALS};
+use crate::tables::{INCIDENTS, SIGNALS, STACKS};
 use crate::value::Value;
 
 /// What became of a batch.
@@ -58,6 +58,7 @@ impl Store {
         for rows in batch.tables() {
             insert_rows(&transaction, rows)?;
         }
+        places::update(&transaction, batch.rows_of(&STACKS))?;
         update_hours(&transaction, batch.rows_of(&SIGNALS))?;
         forget_earlier_findings(&transaction, batch.rows_of(&INCIDENTS))?;
         transaction.commit()?;

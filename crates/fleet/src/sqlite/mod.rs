@@ -8,6 +8,7 @@ mod cell;
 pub mod ddl;
 mod insert;
 mod open;
+mod places;
 mod retain;
 
 pub use ask::{Answer, Extent, Given};

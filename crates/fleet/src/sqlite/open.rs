@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::ddl;
+use super::{ddl, places};
 use crate::error::StoreError;
 use crate::tables::{TABLES, VERSION};
 
@@ -184,15 +184,18 @@ impl Store {
         }
     }
 
-    /// All in one transaction, so that a killed migration is none. Version 1 is the first.
-    fn migrate(&mut self, _found: u32, now: i64, program: &str) -> rusqlite::Result<()> {
+    /// All in one transaction, so that a killed migration is none. Version 1 had no sums of stacks.
+    fn migrate(&mut self, found: u32, now: i64, program: &str) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for table in TABLES {
             transaction.execute_batch(&ddl::create(table))?;
         }
         transaction.execute_batch(ddl::TOKENS)?;
-        for index in ddl::INDEXES {
-            transaction.execute_batch(index)?;
+        for statement in ddl::SUMS.iter().chain(&ddl::INDEXES) {
+            transaction.execute_batch(statement)?;
+        }
+        if found < 2 {
+            places::update_all(&transaction)?;
         }
         transaction.execute(
             "INSERT INTO schema_version (version, at, program) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",

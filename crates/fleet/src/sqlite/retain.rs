@@ -6,7 +6,7 @@ use super::ddl;
 use super::open::{Store, sqlite};
 use crate::error::StoreError;
 use crate::table::{Table, Type};
-use crate::tables::TABLES;
+use crate::tables::{STACKS, TABLES};
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
@@ -36,6 +36,10 @@ impl Store {
             let before = |days: u16| unit(table, moment) * (now - i64::from(days) * DAY);
             let sql = format!("DELETE FROM {} WHERE \"{moment}\" < ?1", table.name);
             gone += transaction.execute(&sql, params![before(days)])?;
+            if table.name == STACKS.name {
+                let sums = "DELETE FROM stack_sums WHERE ts < ?1";
+                transaction.execute(sums, params![before(days)])?;
+            }
             for column in table.columns {
                 let Some(days) = column.keep_days else {
                     continue;

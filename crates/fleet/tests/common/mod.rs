@@ -187,6 +187,10 @@ impl Fleet {
         });
     }
 
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
     pub fn store(&self) -> Store {
         let mut store = Store::temporary().unwrap();
         store.insert(&self.batch, NOW).unwrap();
