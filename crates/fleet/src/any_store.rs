@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::batch::Batch;
-use crate::clickhouse::{self, Address, Failure};
+use crate::clickhouse::{self, Address, Failure, Then};
 use crate::error::StoreError;
 use crate::questions::Question;
 use crate::sqlite::{self, Answer, Extent, Given, Inserted};
@@ -27,6 +27,16 @@ pub enum AnyError {
     /// The server's.
     #[error(transparent)]
     ClickHouse(#[from] Failure),
+}
+
+impl AnyError {
+    /// What whoever sends does now. A file that cannot be written now may be later.
+    pub fn then(&self) -> Then {
+        match self {
+            Self::ClickHouse(failure) => failure.then,
+            Self::Sqlite(_) => Then::Retry,
+        }
+    }
 }
 
 /// How a server is reached, beside its URL.
@@ -67,6 +77,37 @@ impl AnyStore {
                 Self::ClickHouse(clickhouse::Store::open(address(url, access)?)?)
             }
         })
+    }
+
+    /// Opens a store to write to it, and makes it where there is none. One of an older version is left as it is: who
+    /// only writes to it does not change what others ask. `now`: seconds since 1970. `program`: the program's version.
+    ///
+    /// # Errors
+    ///
+    /// As [`AnyStore::open`], or when none can be made.
+    pub fn open_or_init(
+        url: &StoreUrl,
+        access: Access,
+        now: i64,
+        program: &str,
+    ) -> Result<Self, AnyError> {
+        match url {
+            StoreUrl::Sqlite(path) => match sqlite::Store::open(path) {
+                Err(StoreError::NotThere { .. }) => {
+                    let (store, _) = sqlite::Store::init(path, now, program)?;
+                    Ok(Self::Sqlite(store))
+                }
+                opened => Ok(Self::Sqlite(opened?)),
+            },
+            StoreUrl::ClickHouse(url) => {
+                let address = address(url, access)?;
+                let store = clickhouse::Store::at(address.clone());
+                if store.is_missing()? {
+                    store.init(&clickhouse::Layout::Single, now, program)?;
+                }
+                Ok(Self::ClickHouse(clickhouse::Store::open(address)?))
+            }
+        }
     }
 
     /// Opens a store to ask it.

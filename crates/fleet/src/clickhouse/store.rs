@@ -43,6 +43,16 @@ impl Store {
         }
     }
 
+    /// Whether there is a server and no store of a fleet on it.
+    ///
+    /// # Errors
+    ///
+    /// When the server is too old or cannot be reached.
+    pub fn is_missing(&self) -> Result<bool, Failure> {
+        self.check_server()?;
+        Ok(self.version()?.is_none())
+    }
+
     /// How people call it: its URL without user and password.
     pub fn shown(&self) -> String {
         self.address.shown()

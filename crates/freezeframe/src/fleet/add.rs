@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
+use ::fleet::Batch;
 use ::fleet::any_store::{AnyError, AnyStore};
 use ::fleet::clickhouse::{Failure, Then};
 use ::fleet::sqlite::Inserted;
@@ -15,9 +17,16 @@ use crate::args::FleetAdd;
 use crate::causes;
 use crate::config::Config;
 
+/// How long a store is waited for that is away or has too much to do.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The first pause before it is tried again, and the longest; each is twice the one before.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
 pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
     let url = store_url::parse(&args.url)?;
-    let access = store_url::access(&url, &args.access)?;
+    let access = store_url::access(&url, args.access.ca_file.as_deref())?;
     let salt_path = match (&args.salt_file, &url) {
         (Some(path), _) => path.clone(),
         (None, StoreUrl::Sqlite(path)) => salt::path_beside(path),
@@ -53,12 +62,12 @@ pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
             }
         };
         rows.host.cluster = args.cluster.clone().unwrap_or_default();
-        match store.insert(&rows.evidence(), now).map_err(cut_off)? {
+        match insert(&mut store, &rows.evidence(), now)? {
             Some(Inserted::New) => sum.new += 1,
             Some(Inserted::Repeated) => sum.known += 1,
             None => sum.untold += 1,
         }
-        store.insert(&rows.judgement(), now).map_err(cut_off)?;
+        insert(&mut store, &rows.judgement(), now)?;
     }
     read::progress_ends(count);
     store.expire(now_ms() / 1000)?;
@@ -77,6 +86,24 @@ struct Sum {
     /// Of a store that does not say which of both.
     untold: usize,
     failed: usize,
+}
+
+/// Inserts a batch. What passes by itself is tried again, the same batch with the same token.
+fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Inserted>> {
+    let end = Instant::now() + PATIENCE;
+    let mut pause = PAUSE_MIN;
+    loop {
+        let error = match store.insert(batch, now) {
+            Ok(inserted) => return Ok(inserted),
+            Err(error) => error,
+        };
+        if error.then() == Then::Stop || Instant::now() + pause > end {
+            return Err(cut_off(error));
+        }
+        output::note(&format!("{error}; tried again in {} s", pause.as_secs()));
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
 }
 
 /// What passes by itself is told with what to do: the same command, as nothing comes in twice.
