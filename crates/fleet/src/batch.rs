@@ -9,7 +9,7 @@ use crate::value::Value;
 
 /// What a batch is told apart by, everywhere and for ever: the store takes each token once, so that a sender who does not
 /// know whether a batch arrived sends the same bytes again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
     /// The server whose rows they are.
     pub host_id: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Incident, SignalKind};
+use model::{Incident, Measure, Window};
 
 use crate::row::{Hash64, HealthRow, HostRow, Seconds};
 
@@ -128,29 +128,27 @@ pub(super) fn absent(redacted: &Incident) -> Vec<String> {
     absent
 }
 
-/// That the recorder lived at the end of the record.
-pub(super) fn health(redacted: &Incident, host_id: Hash64, seen: Seconds) -> HealthRow {
+/// That the recorder lived at the end of this time, and what it lost in it.
+pub(super) fn health(redacted: &Incident, host_id: Hash64, window: Window) -> HealthRow {
+    // What fits no number of the table is as much as fits.
+    let grown = |signal: &str| {
+        let series = redacted.timeline.get(signal)?;
+        redacted.timeline.measure(series, Measure::Delta, window)
+    };
     let lost = redacted.stacks.profiles.iter().map(|profile| profile.lost);
     let lost = lost
         .sum::<u64>()
-        .saturating_add(redacted.timeline.dropped_readings);
+        .saturating_add(redacted.timeline.dropped_readings) as f64
+        + grown("recorder.lost_samples").unwrap_or(0.0);
     HealthRow {
         host_id,
-        ts: seen,
-        lost: u32::try_from(lost).unwrap_or(u32::MAX),
+        ts: Seconds::of_ms(redacted.clock.wall_ms(window.to)),
+        lost: lost as u32,
         spooled_bytes: 0,
-        cpu_ms: cpu_ms(redacted).unwrap_or(0),
+        cpu_ms: (grown("recorder.cpu_ticks").unwrap_or(0.0) * TICK_MS) as u32,
         absent: absent(redacted),
     }
 }
 
 /// Milliseconds of a tick: USER_HZ is 100 on Linux.
 const TICK_MS: f64 = 10.0;
-
-fn cpu_ms(redacted: &Incident) -> Option<u32> {
-    let series = redacted.timeline.get("recorder.cpu_ticks")?;
-    let mut points = redacted.timeline.points(series).map(|(_, value)| value);
-    let first = points.next()?;
-    let ticks = points.last()? - first;
-    (series.kind == SignalKind::Counter && ticks >= 0.0).then_some((ticks * TICK_MS) as u32)
-}

@@ -9,6 +9,7 @@
 
 mod facts;
 mod hash;
+mod minutes;
 mod redacted;
 mod shape;
 mod signals;
@@ -21,6 +22,7 @@ use model::Incident;
 
 pub use hash::hash_of_bytes;
 use hash::{hash64, hash128};
+pub use minutes::{MinuteRows, minutes};
 
 use crate::batch::{Batch, Token};
 use crate::row::{
@@ -164,11 +166,12 @@ pub fn rows(
         stack_frames: stacks.stacks,
         frames: stacks.frames,
         signals: signals::minutes(&redacted, host_id),
-        health: facts::health(&redacted, host_id, seen),
+        health: facts::health(&redacted, host_id, redacted.window),
         queries: statements.queries,
         query_texts: statements.texts,
     };
-    redacted::check(&rows, &names)?;
+    redacted::check(&rows.evidence(), &names)?;
+    redacted::check(&rows.judgement(), &names)?;
     Ok(rows)
 }
 

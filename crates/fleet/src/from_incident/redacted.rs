@@ -2,39 +2,36 @@
 
 use export::redact::Names;
 
-use super::{IncidentRows, Refused};
+use super::Refused;
+use crate::batch::Batch;
 use crate::table::Table;
 use crate::tables::{HOSTS, INCIDENTS};
 use crate::value::Value;
 
 /// Columns that hold what the owner finds a server and its file by.
 const KEPT: [(&Table, &[&str]); 2] = [
-    (&HOSTS, &["host", "label", "cluster"]),
+    (&HOSTS, &["host", "label", "cluster", "labels"]),
     (&INCIDENTS, &["frame_key", "name"]),
 ];
 
 /// Refuses rows in which a name stands that was replaced.
-pub(super) fn check(rows: &IncidentRows, names: &Names) -> Result<(), Refused> {
-    for batch in [rows.evidence(), rows.judgement()] {
-        for of_table in batch.tables() {
-            let table = of_table.table;
-            for (place, column) in table.columns.iter().enumerate() {
-                let is_kept = |(kept, columns): &(&Table, &[&str])| {
-                    kept.name == table.name && columns.contains(&column.name)
-                };
-                if KEPT.iter().any(is_kept) {
-                    continue;
-                }
-                let values = of_table.rows.iter().filter_map(|row| row.get(place));
-                for value in values {
-                    find(value, names).map_or(Ok(()), |name| {
-                        Err(Refused::Leak {
-                            name,
-                            table: table.name,
-                            column: column.name,
-                        })
-                    })?;
-                }
+pub(super) fn check(batch: &Batch, names: &Names) -> Result<(), Refused> {
+    for of_table in batch.tables() {
+        let table = of_table.table;
+        for (place, column) in table.columns.iter().enumerate() {
+            let is_kept = |(kept, columns): &(&Table, &[&str])| {
+                kept.name == table.name && columns.contains(&column.name)
+            };
+            if KEPT.iter().any(is_kept) {
+                continue;
+            }
+            let values = of_table.rows.iter().filter_map(|row| row.get(place));
+            if let Some(name) = values.into_iter().find_map(|value| find(value, names)) {
+                return Err(Refused::Leak {
+                    name,
+                    table: table.name,
+                    column: column.name,
+                });
             }
         }
     }

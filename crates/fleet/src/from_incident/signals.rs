@@ -1,6 +1,7 @@
 //! Signals by the minute, with their seconds.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use model::{Incident, Millis, Series, SignalKind};
 
@@ -17,9 +18,21 @@ const ROWS_MAX: usize = 50_000;
 
 /// The minutes of every signal of the record.
 pub(super) fn minutes(redacted: &Incident, host_id: Hash64) -> Vec<SignalRow> {
+    minutes_between(redacted, host_id, i64::MIN..i64::MAX)
+}
+
+/// Those of them that begin in this time, seconds since 1970.
+pub(super) fn minutes_between(
+    redacted: &Incident,
+    host_id: Hash64,
+    begins: Range<i64>,
+) -> Vec<SignalRow> {
     let mut rows = Vec::new();
     for series in &redacted.timeline.series {
         for (minute, seconds) in of_series(redacted, series) {
+            if !begins.contains(&minute) {
+                continue;
+            }
             if rows.len() >= ROWS_MAX {
                 return rows;
             }
