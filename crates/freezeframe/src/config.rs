@@ -10,6 +10,7 @@ use serde::Deserialize;
 use server::TlsMode;
 use store::HistoryLimits;
 
+use crate::feed::{self, FleetConfig};
 use crate::hooks::{self, HookConfig};
 use crate::listen;
 use crate::target_config::{self, TargetConfig, error_position, ssl_mode};
@@ -31,6 +32,8 @@ pub(crate) struct Config {
     pub(crate) retention: RetentionConfig,
     pub(crate) detect: DetectConfig,
     pub(crate) queries: QueriesConfig,
+    /// Where what is recorded is sent to.
+    pub(crate) fleet: FleetConfig,
     /// Who is told of incidents.
     pub(crate) hooks: Vec<HookConfig>,
     /// Where /healthz and /metrics are answered.
@@ -169,6 +172,11 @@ impl Config {
                 bail!("{}:{line}: {error:#}", path.display());
             }
         }
+        if let Err(error) = feed::check(&config.fleet) {
+            let head = |line: &str| line.trim_start().starts_with("[fleet]");
+            let line = text.lines().position(head).map_or(1, |line| line + 1);
+            bail!("{}:{line}: {error:#}", path.display());
+        }
         target_config::check(path, &text, &config.targets)?;
         Ok(config)
     }
@@ -306,6 +314,11 @@ mod tests {
         let error = error_of(hook);
         assert!(
             error.starts_with("f.toml:3: hooks: url: 'ftp://x'"),
+            "{error}"
+        );
+        let error = error_of("\n[fleet]\nurl = 'ftp://x'\n");
+        assert!(
+            error.starts_with("f.toml:2: fleet: url: 'ftp://x' is no store"),
             "{error}"
         );
         let error = error_of("listen = \"nowhere\"\n");

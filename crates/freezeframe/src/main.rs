@@ -11,6 +11,7 @@ mod control;
 mod episodes;
 mod explain;
 mod export;
+mod feed;
 mod fix;
 mod fleet;
 mod grants;

@@ -13,7 +13,8 @@ use clap::{Args, Subcommand};
   freezeframe fleet add sqlite:///var/lib/fleet/fleet.db /mnt/db*/freezeframe
   freezeframe fleet ask like-this --url sqlite:///var/lib/fleet/fleet.db --incident x.frame
 
-A store is a file of SQLite, for a handful of servers, or a database in ClickHouse: docs/fleet.md.")]
+A store is a file of SQLite, for a handful of servers, or a database in ClickHouse: docs/fleet.md. With [fleet] in their
+configuration, recorders send to it by themselves.")]
 pub(crate) struct Fleet {
     #[command(subcommand)]
     pub(crate) command: FleetCommand,

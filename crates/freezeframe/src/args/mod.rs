@@ -22,7 +22,7 @@ pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
-pub(crate) use fleet::{Fleet, FleetAccess, FleetAdd, FleetAsk, FleetCommand, FleetInit};
+pub(crate) use fleet::{Fleet, FleetAdd, FleetAsk, FleetCommand, FleetInit};
 pub(crate) use grants::Grants;
 pub(crate) use import::Import;
 pub(crate) use incidents::{Incidents, SortArg};
@@ -212,8 +212,8 @@ fn tls_mode() -> impl clap::builder::TypedValueParser<Value = TlsMode> {
                                                         a load balancer sends this name in its Host header
 
 Without a server's name all of this host are recorded, in containers too, and those that begin later.
-The host of a managed server: metrics of a [[targets]]; programs and addresses that are told of incidents: [[hooks]].
-Both in docs/reference/configuration.md.")]
+The host of a managed server: metrics of a [[targets]]; programs and addresses that are told of incidents: [[hooks]];
+a store of many servers, to which what is recorded is sent, redacted: [fleet]. All in docs/reference/configuration.md.")]
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) server: ServerArgs,

@@ -119,7 +119,10 @@ fn since(args: &FleetAsk) -> Result<Option<i64>> {
 
 fn stored(url: &str, args: &FleetAsk) -> Result<Source> {
     let parsed = store_url::parse(url)?;
-    let store = AnyStore::open_to_read(&parsed, store_url::access(&parsed, &args.access)?)?;
+    let store = AnyStore::open_to_read(
+        &parsed,
+        store_url::access(&parsed, args.access.ca_file.as_deref())?,
+    )?;
     let (beside, needed) = match &parsed {
         StoreUrl::Sqlite(path) => (salt::read(&salt::path_beside(path)).ok(), ""),
         StoreUrl::ClickHouse(_) => (None, " --salt-file FILE"),

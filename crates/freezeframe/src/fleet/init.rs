@@ -15,7 +15,7 @@ use crate::args::FleetInit;
 
 pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
     let url = store_url::parse(&args.url)?;
-    let access = store_url::access(&url, &args.access)?;
+    let access = store_url::access(&url, args.access.ca_file.as_deref())?;
     let (now, program) = (now_ms() / 1000, env!("CARGO_PKG_VERSION"));
     let (shown, done, salt) = match &url {
         StoreUrl::Sqlite(_) if args.on_cluster.is_some() => bail!(usage(anyhow!(

@@ -4,9 +4,9 @@ mod add;
 mod ask;
 mod init;
 mod json;
-mod read;
-mod salt;
-mod store_url;
+pub(crate) mod read;
+pub(crate) mod salt;
+pub(crate) mod store_url;
 mod text;
 
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Fleet) -> Result<ExitCode> {
 }
 
 /// Milliseconds since 1970 UTC.
-fn now_ms() -> i64 {
+pub(crate) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -56,8 +56,8 @@ pub(super) fn frames_below(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// An incident as rows. `now`: seconds since 1970.
-pub(super) fn incident_rows(path: &Path, salt: &[u8], now: i64) -> Result<IncidentRows> {
+/// An incident as rows. `judged`: the moment of the judgement, seconds since 1970; a later one replaces an earlier.
+pub(crate) fn incident_rows(path: &Path, salt: &[u8], judged: i64) -> Result<IncidentRows> {
     if path.is_file() && !captures::is_incident_file(path) {
         bail!(
             "{}: no incident of freezeframe; of what others captured `freezeframe import` makes one",
@@ -80,7 +80,7 @@ pub(super) fn incident_rows(path: &Path, salt: &[u8], now: i64) -> Result<Incide
     drop(bytes);
     // As `explain` judges it.
     let verdict = diagnose_closely(&loaded.incident, causes::catalogue());
-    let rev = u32::try_from(now).unwrap_or(u32::MAX);
+    let rev = u32::try_from(judged).unwrap_or(u32::MAX);
     rows(&loaded.incident, &verdict, salt, &file, rev)
         .with_context(|| format!("{}: left out", path.display()))
 }

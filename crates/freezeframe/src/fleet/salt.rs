@@ -13,14 +13,14 @@ const BYTES: usize = 32;
 const BYTES_MAX: u64 = 4096;
 
 /// `fleet.db.salt` of `fleet.db`.
-pub(super) fn path_beside(store: &Path) -> PathBuf {
+pub(crate) fn path_beside(store: &Path) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(".salt");
     PathBuf::from(name)
 }
 
 /// Makes a salt where there is none; whether it did.
-pub(super) fn make(path: &Path) -> Result<bool> {
+pub(crate) fn make(path: &Path) -> Result<bool> {
     let file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -39,7 +39,7 @@ pub(super) fn make(path: &Path) -> Result<bool> {
 }
 
 /// The salt in this file.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let mut salt = Vec::new();
     let file = match std::fs::File::open(path) {
         Ok(file) => file,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use recorder::{DeletionReason, Pulse, PulseNow, RetentionNow, RetentionState};
 use serde_json::{Value, json};
 
 use super::Answer;
+use crate::feed::{FeedNow, FeedState};
 use crate::hooks::HookState;
 
 /// A recorder beats four times a second; after this long without, it stands still.
@@ -24,6 +25,7 @@ const CAUSES_MAX: usize = 200;
 pub(crate) struct Board {
     servers: Mutex<BTreeMap<String, Server>>,
     hooks: Mutex<Vec<Arc<HookState>>>,
+    feed: OnceLock<Arc<FeedState>>,
     kept: Mutex<Kept>,
 }
 
@@ -167,6 +169,16 @@ impl Board {
         self.with(|servers| servers.remove(label));
     }
 
+    /// Who sends to the fleet. Only the first counts: there is one.
+    pub(crate) fn feed(&self, state: Arc<FeedState>) {
+        let _ = self.feed.set(state);
+    }
+
+    /// How the sending to the fleet does, where there is one.
+    pub(super) fn feed_now(&self) -> Option<FeedNow> {
+        self.feed.get().map(|state| state.now())
+    }
+
     /// A recorder goes on, or another one of its name.
     pub(crate) fn started(&self, label: &str) {
         self.server(label, |server| server.ended = false);
@@ -268,7 +280,24 @@ impl Board {
                 let known: Vec<&String> = servers.keys().collect();
                 json!({"error": "no such server", "server": wanted, "servers": known})
             }),
-            None => json!({"ok": fine, "servers": Value::from(told)}),
+            None => {
+                let mut all = json!({"ok": fine, "servers": Value::from(told)});
+                if let Some((state, now)) = self.feed.get().zip(self.feed_now()) {
+                    // A store that is away is no trouble of a server.
+                    all["fleet"] = json!({
+                        "store": state.name,
+                        "ok": now.trouble.is_none(),
+                        "reason": now.trouble,
+                        "sent": now.sent,
+                        "last_sent": now.sent_at.and_then(|at| Some(jiff::Timestamp::from_second(at).ok()?.to_string())),
+                        "waiting": now.waiting,
+                        "waiting_bytes": now.waiting_bytes,
+                        "lost_minutes": now.lost[0],
+                        "lost_incidents": now.lost[1],
+                    });
+                }
+                all
+            }
         };
         Answer::new(code, "application/json", format!("{body}\n"))
     }

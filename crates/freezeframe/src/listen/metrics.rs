@@ -127,6 +127,7 @@ pub(super) fn text(board: &Board, format: Format) -> String {
     own(&mut text);
     servers(&mut text, board);
     hooks(&mut text, board);
+    fleet(&mut text, board);
     retention(&mut text, board);
     match format {
         Format::Text if text.is_full() => text
@@ -259,6 +260,66 @@ fn hooks(text: &mut Text, board: &Board) {
             let value = state.counts().get(index).copied().unwrap_or(0);
             text.value(name, &[("hook", &state.name)], value as f64);
         }
+    }
+}
+
+/// What is sent to the fleet.
+fn fleet(text: &mut Text, board: &Board) {
+    let Some(now) = board.feed_now() else {
+        return;
+    };
+    let [minutes, incidents] = now.lost;
+    for (name, kind, help, value) in [
+        (
+            "fleet_up",
+            "gauge",
+            "1 while the fleet takes what is sent.",
+            u64::from(now.trouble.is_none()),
+        ),
+        (
+            "fleet_waiting_batches",
+            "gauge",
+            "Batches that wait for the fleet.",
+            now.waiting,
+        ),
+        (
+            "fleet_waiting_bytes",
+            "gauge",
+            "Their bytes.",
+            now.waiting_bytes,
+        ),
+        (
+            "fleet_sent_total",
+            "counter",
+            "Batches that the fleet took.",
+            now.sent,
+        ),
+        (
+            "fleet_failures_total",
+            "counter",
+            "Attempts to send that failed.",
+            now.failures,
+        ),
+    ] {
+        text.head(name, kind, help);
+        text.value(name, &[], value as f64);
+    }
+    let name = "fleet_lost_total";
+    text.head(
+        name,
+        "counter",
+        "Batches that the fleet will not get, by what they are of.",
+    );
+    text.value(name, &[("what", "minutes")], minutes as f64);
+    text.value(name, &[("what", "incidents")], incidents as f64);
+    if let Some(at) = now.sent_at {
+        let name = "fleet_last_sent_timestamp_seconds";
+        text.head(
+            name,
+            "gauge",
+            "When the fleet took a batch last, Unix time.",
+        );
+        text.value(name, &[], at as f64);
     }
 }
 

@@ -25,6 +25,7 @@ use crate::args::Record;
 use crate::config::Config;
 use crate::control::ControlledRecorders;
 use crate::episodes::Episodes;
+use crate::feed::{self, FleetConfig};
 use crate::hooks::Hooks;
 use crate::listen::{self, Board, Names, Status};
 use crate::{causes, control, journals, leases, own_recorder, targets, triggers};
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     if args.with_parent.is_some() {
         // Whoever only looks pages nobody, takes no port, and changes nothing on the server.
         config.hooks.clear();
+        config.fleet = FleetConfig::default();
         config.listen = None;
         config.queries.general_log = false;
     }
@@ -62,6 +64,9 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let episodes = Episodes::in_dir(&dir);
     let hooks = Hooks::start(&config.hooks, &dir)?;
     board.hooks(hooks.states());
+    if let Some(state) = feed::start(&config.fleet, &config.targets, &dir)? {
+        board.feed(state);
+    }
     let control_dir = dir.clone();
     let own_dir = dir.clone();
     let mut recording = config.recorder(dir)?;

@@ -21,7 +21,7 @@ fn zero_ms() -> i64 {
 }
 
 /// A stall of a host, so many minutes later, in this function.
-fn incident(host: &str, minute: i64, function: &str) -> Incident {
+pub(crate) fn incident(host: &str, minute: i64, function: &str) -> Incident {
     let mut timeline = Timeline::default();
     for second in 0..60_u64 {
         let rate = if second < 40 {
@@ -113,7 +113,7 @@ fn frames(dir: &Path) -> Vec<PathBuf> {
         .into()
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout.clone()).unwrap()
 }
@@ -312,7 +312,7 @@ fn what_clickhouse_cannot_be_asked_is_told_in_one_line() {
 }
 
 /// The development server, which ends when its input does; none when there is none, and that is said.
-fn clickhouse(dir: &Path) -> Option<(String, Child)> {
+pub(crate) fn clickhouse(dir: &Path) -> Option<(String, Child)> {
     if std::env::var_os("FREEZEFRAME_FLEET_TESTS").is_none() {
         eprintln!("skipped: make test-fleet starts the development server");
         return None;

@@ -18,6 +18,7 @@ mod evidence;
 mod export;
 mod first_look;
 mod fleet;
+mod fleet_feed;
 mod given;
 mod harness;
 mod healthy;

@@ -1,0 +1,353 @@
+//! What a recorder wrote becomes batches: minutes of its histories, and its incidents.
+//!
+//! **From the disk, not from the recorder.** History and incidents are there for good already, in files that others may
+//! read. So nothing is added to the recorder's threads, a killed recorder costs the fleet nothing that it did not cost
+//! itself, and a store that was away for an hour is no matter of memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, anyhow};
+use fleet::from_incident::{host_id, minutes};
+use fleet::row::SignalRow;
+use fleet::{Batch, Token};
+use store::{HistoryWindow, history_coverage, read_history, read_summary, state_dirs};
+
+use super::FeedState;
+use super::config::{Fleet, Place};
+use super::cursor::Cursor;
+use super::spool::{Kind, Spool};
+use crate::fleet::read::incident_rows;
+
+/// A minute is summed up so long after its end: the history has it, and what slow sources read then. Seconds.
+const AFTER: i64 = 20;
+
+/// What is read beyond a minute's end, seconds: less than [`AFTER`].
+const BEYOND: i64 = 15;
+
+/// Minutes before an onset and after an end that keep their seconds, in seconds.
+const AROUND: i64 = 300;
+
+/// A recorder that stood still for longer looks for the next minute that was recorded. Seconds.
+const GAP: i64 = 300;
+
+/// An incident of the time before that is not older is no backlog.
+const FRESH: Duration = Duration::from_secs(600);
+
+/// Incidents of a backlog are judged for a tenth of the time.
+const BACKLOG_SHARE: u32 = 10;
+
+/// Collects for one directory.
+pub(super) struct Collector {
+    /// The recorder's directory.
+    dir: PathBuf,
+    /// Ours in it.
+    own_dir: PathBuf,
+    fleet: Fleet,
+    salt: Vec<u8>,
+    /// What an owner says of servers, by their labels.
+    labels: BTreeMap<String, Vec<(String, String)>>,
+    cursor: Cursor,
+    backlog_at: Instant,
+}
+
+impl Collector {
+    pub(super) fn new(
+        dir: &Path,
+        own_dir: &Path,
+        fleet: Fleet,
+        labels: BTreeMap<String, Vec<(String, String)>>,
+        spool: &Spool,
+        now: i64,
+    ) -> Result<Self> {
+        let salt = fleet.salt()?;
+        let mut cursor = match Cursor::load(own_dir) {
+            Some(cursor) => cursor,
+            None => Cursor::begin(now - now.rem_euclid(60))?,
+        };
+        // It was killed between both.
+        if let Some(minute) = spool.last_minutes(cursor.life) {
+            cursor.minute = cursor.minute.max(minute + 60);
+        }
+        cursor.save(own_dir)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            own_dir: own_dir.to_owned(),
+            fleet,
+            salt,
+            labels,
+            cursor,
+            backlog_at: Instant::now(),
+        })
+    }
+
+    /// Collects what is there, for a moment; whether there is more.
+    pub(super) fn turn(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
+        let more = self.next_incident(spool, state, now)?;
+        // A directory gets the incidents alone.
+        if matches!(self.fleet.place, Place::Directory(_)) {
+            return Ok(more);
+        }
+        Ok(self.next_minute(spool, state, now)? || more)
+    }
+
+    fn next_incident(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
+        let found = frames(&self.dir);
+        let new: Vec<&String> = found.difference(&self.cursor.incidents).collect();
+        let written = |name: &&String| {
+            let file = self.dir.join(name).metadata();
+            file.and_then(|file| file.modified())
+                .unwrap_or(SystemTime::UNIX_EPOCH)
+        };
+        // The newest first: it is asked for.
+        let Some((written, name)) = new.iter().map(|name| (written(name), *name)).max() else {
+            return Ok(false);
+        };
+        let is_fresh = written.elapsed().is_ok_and(|age| age < FRESH);
+        if !is_fresh && Instant::now() < self.backlog_at {
+            return Ok(false);
+        }
+        let began = Instant::now();
+        let path = self.dir.join(name);
+        let sent = match &self.fleet.place {
+            Place::Directory(to) => self.share(&path, to, state, now),
+            Place::Store(..) => self
+                .spool_incident(&path, written, spool, state)
+                .map(|end| {
+                    self.cursor.seconds_until = self.cursor.seconds_until.max(end + AROUND);
+                }),
+        };
+        kernel::heap::give_back();
+        self.backlog_at = Instant::now() + began.elapsed() * BACKLOG_SHARE;
+        match sent {
+            Err(Trouble::Wait(error)) => return Err(error),
+            Err(Trouble::Never(error)) if is_disk_full(&error) => return Err(error),
+            Err(Trouble::Never(error)) => {
+                state.lost(Kind::Evidence, &format!("{error:#}"));
+            }
+            Ok(()) => {}
+        }
+        let name = name.clone();
+        let is_more = new.len() > 1;
+        self.cursor.incidents.retain(|name| found.contains(name));
+        self.cursor.incidents.insert(name);
+        self.cursor.save(&self.own_dir)?;
+        Ok(is_more)
+    }
+
+    /// An incident into the spool; when its stall ended, seconds since 1970.
+    fn spool_incident(
+        &self,
+        path: &Path,
+        written: SystemTime,
+        spool: &mut Spool,
+        state: &FeedState,
+    ) -> Result<i64, Trouble> {
+        // Not of now: whoever is killed over it makes the same batches again. `fleet add` judges later.
+        let judged = written.duration_since(SystemTime::UNIX_EPOCH);
+        let judged = judged.map_or(0, |since| since.as_secs()).cast_signed();
+        let mut rows = incident_rows(path, &self.salt, judged).map_err(Trouble::Never)?;
+        rows.host.cluster.clone_from(&self.fleet.cluster);
+        rows.host.labels = self.labels_of(&rows.host.label);
+        let (onset, duration) = (rows.incident.onset.0, rows.incident.duration_ms);
+        let (begin, end) = (onset / 1000, (onset + i64::from(duration)) / 1000);
+        let seconds = self.seconds_around(&rows.host.host_id, begin..end);
+        let mut push = |kind, batch: &Batch| {
+            let lost = spool.push(kind, begin, batch).map_err(wait)?;
+            state.lost_for_room(&lost);
+            Ok::<_, Trouble>(())
+        };
+        let evidence = rows.evidence();
+        push(Kind::Evidence, &evidence)?;
+        push(Kind::Judgement, &rows.judgement())?;
+        if !seconds.is_empty() {
+            // Another number than the incident's own batches have.
+            let mut batch = Batch::new(Token {
+                seq: u64::MAX,
+                ..evidence.token
+            });
+            batch.extend(&seconds);
+            push(Kind::Minutes, &batch)?;
+        }
+        Ok(end)
+    }
+
+    /// The minutes around a stall that were sent without their seconds.
+    fn seconds_around(
+        &self,
+        host: &fleet::row::Hash64,
+        stall: std::ops::Range<i64>,
+    ) -> Vec<SignalRow> {
+        let from = stall.start - AROUND;
+        let from = from - from.rem_euclid(60);
+        let to = (stall.end + AROUND).min(self.cursor.minute);
+        let to = to - to.rem_euclid(60);
+        let mut rows = Vec::new();
+        if from >= to {
+            return rows;
+        }
+        for found in histories(&self.dir) {
+            // What cannot be read has its seconds in the incident itself.
+            let Ok(Some(window)) = stretch(&found, from..to) else {
+                continue;
+            };
+            let incident = &window.incident;
+            if host_id(&self.salt, &incident.host, &incident.server.label) == *host
+                && let Ok(minutes) = minutes(incident, &self.salt, from..to)
+            {
+                rows.extend(minutes.signals);
+            }
+        }
+        rows
+    }
+
+    /// An incident without names into a directory, below its host.
+    fn share(&self, path: &Path, to: &Path, state: &FeedState, now: i64) -> Result<(), Trouble> {
+        let summary = read_summary(path).map_err(|error| Trouble::Never(error.into()))?;
+        let bytes =
+            crate::export::shared_file(path, &self.salt, &self.own_dir).map_err(Trouble::Never)?;
+        let dir = to.join(summary.host.replace(['/', '\0'], "_"));
+        store::make_private_dir(&dir).map_err(wait)?;
+        let name = path.file_name().unwrap_or_default();
+        store::write_private(&dir.join(name), &bytes).map_err(wait)?;
+        state.sent(now);
+        Ok(())
+    }
+
+    fn next_minute(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
+        let complete = now - AFTER;
+        let complete = complete - complete.rem_euclid(60);
+        // The time of day went back: its minutes come again, with other content.
+        if self.cursor.minute > complete + 2 * 60 {
+            self.cursor.life = Cursor::begin(0)?.life;
+            self.cursor.minute = complete;
+        }
+        let histories = histories(&self.dir);
+        if complete - self.cursor.minute > GAP {
+            self.cursor.minute = next_recorded(&histories, self.cursor.minute..complete);
+        }
+        let minute = self.cursor.minute;
+        if minute >= complete {
+            return Ok(false);
+        }
+        let mut batch = Batch::new(Token {
+            host_id: host_id(&self.salt, &recorder::host_name(), "").0,
+            boot: self.cursor.life,
+            seq: minute.unsigned_abs(),
+        });
+        for path in histories {
+            if let Err(error) = self.minute_of(&path, minute, &mut batch, spool.size().1) {
+                state.lost(Kind::Minutes, &format!("{error:#}"));
+            }
+        }
+        if !batch.is_empty() {
+            let lost = spool.push(Kind::Minutes, minute, &batch)?;
+            state.lost_for_room(&lost);
+        }
+        self.cursor.minute = minute + 60;
+        self.cursor.save(&self.own_dir)?;
+        Ok(minute + 60 < complete)
+    }
+
+    fn minute_of(
+        &self,
+        path: &Path,
+        minute: i64,
+        batch: &mut Batch,
+        spooled_bytes: u64,
+    ) -> Result<()> {
+        let begins = minute..minute + 60;
+        let Some(window) = stretch(path, begins.clone())? else {
+            return Ok(());
+        };
+        let mut rows = minutes(&window.incident, &self.salt, begins)
+            .with_context(|| path.display().to_string())?;
+        if rows.signals.is_empty() {
+            return Ok(());
+        }
+        if minute >= self.cursor.seconds_until {
+            for row in &mut rows.signals {
+                row.seconds.clear();
+            }
+        }
+        rows.host.cluster.clone_from(&self.fleet.cluster);
+        rows.host.labels = self.labels_of(&rows.host.label);
+        rows.health.spooled_bytes = spooled_bytes;
+        batch.push(&rows.host);
+        batch.push(&rows.health);
+        batch.extend(&rows.signals);
+        Ok(())
+    }
+
+    fn labels_of(&self, label: &str) -> Vec<(String, String)> {
+        self.labels.get(label).cloned().unwrap_or_default()
+    }
+}
+
+/// Why an incident is not sent now.
+enum Trouble {
+    /// It is tried again.
+    Wait(anyhow::Error),
+    /// It would fail again.
+    Never(anyhow::Error),
+}
+
+/// Room may come back.
+fn is_disk_full(error: &anyhow::Error) -> bool {
+    let of_store = |error: &store::StoreError| error.is_disk_full();
+    let of_file = |error: &std::io::Error| error.kind() == std::io::ErrorKind::StorageFull;
+    error.chain().any(|cause| {
+        cause.downcast_ref().is_some_and(of_store) || cause.downcast_ref().is_some_and(of_file)
+    })
+}
+
+fn wait(error: store::StoreError) -> Trouble {
+    Trouble::Wait(anyhow!("{error}"))
+}
+
+/// The incidents of a recorder's directory and of its targets, by their place in it.
+fn frames(dir: &Path) -> BTreeSet<String> {
+    let found = files(dir, |name| {
+        name.ends_with(".frame") && !name.starts_with('.')
+    });
+    let names = found
+        .iter()
+        .filter_map(|path| path.strip_prefix(dir).ok()?.to_str());
+    names.map(str::to_owned).collect()
+}
+
+fn histories(dir: &Path) -> BTreeSet<PathBuf> {
+    files(dir, |name| {
+        name.starts_with("history-") && name.ends_with(".db")
+    })
+}
+
+fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for dir in state_dirs(dir) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && entry.file_name().to_str().is_some_and(&wanted) {
+                found.insert(entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// These minutes of a history, and a little more, with its facts.
+fn stretch(path: &Path, begins: std::ops::Range<i64>) -> Result<Option<HistoryWindow>> {
+    let (from, to) = (begins.start * 1000, (begins.end + BEYOND) * 1000);
+    Ok(read_history(path, from, to, &[])?)
+}
+
+/// The first minute of this time that one of these histories has; else its end.
+fn next_recorded(histories: &BTreeSet<PathBuf>, time: std::ops::Range<i64>) -> i64 {
+    let first = histories.iter().filter_map(|path| {
+        let coverage = history_coverage(path, time.start * 1000, time.end * 1000).ok()?;
+        let second = coverage.first_wall_ms?.div_euclid(1000);
+        Some(second - second.rem_euclid(60))
+    });
+    first.min().unwrap_or(time.end).max(time.start)
+}

@@ -1,0 +1,150 @@
+//! `[fleet]` of the configuration.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use fleet::any_store::Access;
+use fleet::url::StoreUrl;
+use serde::Deserialize;
+
+use crate::fleet::{salt, store_url};
+
+/// What may wait for the fleet, MiB: weeks of minutes of a server, or hundreds of incidents.
+const SPOOL_MEBIBYTES: u64 = 256;
+
+/// `[fleet]`, as the configuration has it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FleetConfig {
+    /// Where the fleet is: a store, or a directory.
+    url: Option<String>,
+    /// What names and statements are hashed with.
+    salt_file: Option<PathBuf>,
+    /// Certificates that are trusted there instead of the system's.
+    ca_file: Option<PathBuf>,
+    /// The cluster that the servers belong to.
+    cluster: String,
+    /// What may wait for it.
+    spool_mebibytes: Option<u64>,
+}
+
+/// Where the fleet is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Place {
+    /// A store.
+    Store(StoreUrl, Access),
+    /// A directory of redacted incidents.
+    Directory(PathBuf),
+}
+
+/// A fleet that is well formed.
+#[derive(Debug, Clone)]
+pub(super) struct Fleet {
+    pub(super) place: Place,
+    /// How people call it, without user and password.
+    pub(super) name: String,
+    pub(super) salt_file: PathBuf,
+    pub(super) cluster: String,
+    pub(super) spool_bytes: u64,
+}
+
+impl FleetConfig {
+    /// The fleet; none when none is configured.
+    ///
+    /// # Errors
+    ///
+    /// When it is not well formed. What is missing on the disk now is none of that.
+    pub(super) fn fleet(&self) -> Result<Option<Fleet>> {
+        let Some(url) = &self.url else {
+            if self.salt_file.is_some() || self.ca_file.is_some() || !self.cluster.is_empty() {
+                bail!("fleet: nothing is sent without url = \"…\"");
+            }
+            return Ok(None);
+        };
+        let place = match url.starts_with('/') {
+            true => Place::Directory(PathBuf::from(url)),
+            false => {
+                let store = store_url::parse(url).context("fleet: url")?;
+                if let StoreUrl::Sqlite(path) = &store
+                    && path.is_relative()
+                {
+                    bail!("fleet: url: '{url}' is not absolute: sqlite:///DIR/FILE");
+                }
+                let access = store_url::access(&store, self.ca_file.as_deref())?;
+                Place::Store(store, access)
+            }
+        };
+        let beside = match &place {
+            Place::Directory(path) | Place::Store(StoreUrl::Sqlite(path), _) => {
+                Some(salt::path_beside(path))
+            }
+            Place::Store(StoreUrl::ClickHouse(_), _) => None,
+        };
+        let salt_file = self.salt_file.clone().or(beside).context(
+            "fleet: salt_file is needed with ClickHouse, the same file on every host: \
+             `freezeframe fleet init URL --salt-file FILE` makes one",
+        )?;
+        let mebibytes = self.spool_mebibytes.unwrap_or(SPOOL_MEBIBYTES);
+        Ok(Some(Fleet {
+            name: match &place {
+                Place::Directory(path) => path.display().to_string(),
+                Place::Store(url, _) => store_url::shown(url),
+            },
+            place,
+            salt_file,
+            cluster: self.cluster.clone(),
+            spool_bytes: mebibytes.saturating_mul(1 << 20),
+        }))
+    }
+}
+
+impl Fleet {
+    /// The salt. Where it lies beside what this recorder may make, it is made.
+    pub(super) fn salt(&self) -> Result<Vec<u8>> {
+        let is_beside = |store: &Path| self.salt_file == salt::path_beside(store);
+        if let Place::Directory(path) | Place::Store(StoreUrl::Sqlite(path), _) = &self.place
+            && is_beside(path)
+            && !path.exists()
+        {
+            salt::make(&self.salt_file)?;
+        }
+        salt::read(&self.salt_file)
+    }
+}
+
+/// Whether a fleet is well formed.
+pub(crate) fn check(config: &FleetConfig) -> Result<()> {
+    config.fleet().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(text: &str) -> Result<Option<Fleet>> {
+        toml::from_str::<FleetConfig>(text).unwrap().fleet()
+    }
+
+    #[test]
+    fn a_url_is_enough_for_a_file_and_a_directory() {
+        assert!(fleet("").unwrap().is_none());
+        let one = fleet("url = 'sqlite:///x/fleet.db'").unwrap().unwrap();
+        assert_eq!(one.salt_file, Path::new("/x/fleet.db.salt"));
+        assert_eq!(one.spool_bytes, 256 << 20);
+        let one = fleet("url = '/mnt/frames'").unwrap().unwrap();
+        assert_eq!(one.place, Place::Directory("/mnt/frames".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told_without_a_password() {
+        let told = |text: &str| format!("{:#}", fleet(text).unwrap_err());
+        assert!(told("cluster = 'shop'").contains("without url"));
+        assert!(told("url = 'sqlite:x.db'").contains("not absolute"));
+        assert!(told("url = 'http://me@db1/f'").contains("salt_file is needed"));
+        let secret = told("url = 'http://me:s3cret@db1/f'\nsalt_file = '/x'");
+        assert!(secret.contains("in the URL") && !secret.contains("s3cret"));
+        assert!(told("url = 'sqlite:///x'\nca_file = '/y'").contains("ca-file"));
+        let one = "url = 'http://me@db1/f'\nsalt_file = '/x'";
+        assert_eq!(fleet(one).unwrap().unwrap().name, "http://db1:8123/f");
+    }
+}
