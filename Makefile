@@ -37,13 +37,13 @@ test: ## run every test, with private servers
 
 # What is not there is skipped, and said. The tests make and drop databases `freezeframe_test_…`, on a server of their own
 # or on that of FREEZEFRAME_CLICKHOUSE_URL=http://USER:PASSWORD@HOST:8123.
-test-fleet: ## the fleet's store in ClickHouse, with a server for development (560 MB)
+test-fleet: ## the fleet's store in ClickHouse, with a server for development (560 MB), and recorders that are killed
 	scripts/need build rust
 	@[ -n "$$FREEZEFRAME_CLICKHOUSE_URL" ] || scripts/fleet-server fetch || echo "skipped: the development server could not be fetched" >&2
 	@scripts/fleet-server fetch-old || echo "skipped: the old server could not be fetched" >&2
 	@[ -n "$$FREEZEFRAME_CLICKHOUSE_URL" ] || echo "skipped: a real server: FREEZEFRAME_CLICKHOUSE_URL names none" >&2
 	@$(BEGIN) FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe-fleet --test all clickhouse -- --nocapture && \
-		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe --test cli fleet:: -- --nocapture; $(END)
+		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe --test cli fleet -- --nocapture; $(END)
 
 # What needs no server, no kernel feature and little time.
 CHECKED = model lexicon likeness expression sql server-text store diagnosis import export report cli live
