@@ -33,4 +33,5 @@ pub mod stacks_text;
 pub mod summary;
 #[cfg(test)]
 mod testing;
+pub mod waiting;
 pub mod workload;
