@@ -93,6 +93,8 @@
       for (const slider of [since, until]) slider.setAttribute("aria-valuetext", clock(Number(slider.value)));
       const detail = all ? null : { from: begin + first * 1000, to: begin + end * 1000, words: output.textContent };
       document.dispatchEvent(new CustomEvent("seconds", { detail }));
+      // What they choose is to be seen.
+      if (!all) document.querySelector("figure.flame").closest("details.section")?.setAttribute("open", "");
     };
     for (const slider of [since, until]) slider.addEventListener("input", () => choose(Number(since.value), Number(until.value)));
     whole.addEventListener("click", () => choose(0, last));
@@ -102,6 +104,7 @@
     };
     let pressed = null;
     picture.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       pressed = second(event);
       picture.setPointerCapture(event.pointerId);
       choose(Math.floor(pressed), Math.floor(pressed) + 1);

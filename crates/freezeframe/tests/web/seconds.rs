@@ -40,6 +40,23 @@ fn seconds_of_the_map_choose_what_the_flame_graph_shows() {
     let url = written(&["explain", frame.to_str().unwrap(), "--html"], &page);
     browser.look(1280, 800, "light");
     browser.open(&url);
+    // With a mouse over seconds of the stall: the flame graph, folded until now, is unfolded with fewer samples.
+    let is_open = "document.querySelector('figure.flame').closest('details.section').open";
+    browser.js("document.querySelector('figure.seconds').closest('details').open = true");
+    assert_eq!(browser.js(is_open), false);
+    browser.drag("figure.seconds svg.heat", 0.3, 0.7);
+    browser.ready(is_open);
+    browser
+        .ready("document.querySelector('figure.flame.live .flame-canvas canvas').clientHeight > 0");
+    let told = browser.js(CHOSEN);
+    assert!(
+        told.as_str().unwrap().starts_with("in the stall: only "),
+        "{told}"
+    );
+    let dragged = samples(&mut browser);
+    browser.click(".seconds-tools button");
+    browser.ready(&format!("{CHOSEN} === ''"));
+    assert!(0 < dragged && dragged < samples(&mut browser), "{dragged}");
     browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
     browser
         .ready("document.querySelector('figure.flame.live .flame-canvas canvas').clientHeight > 0");

@@ -21,7 +21,7 @@ impl Script {
     /// Reads values off the charts.
     pub(super) const REPORT: Self = Self {
         text: include_str!("../../assets/report.js"),
-        sha256: "Qc4EU/JyvSd6W08R18tY14fecgO4reCO8safVAYR/+0=",
+        sha256: "N6nr4canDOz+0O7uT2itYqs+3qlL6hy1o9HSpL3CJ+M=",
     };
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
