@@ -370,12 +370,12 @@ fn not_measured(case: &Case, doubts: &mut Doubts) {
         .signals
         .iter()
         .filter(|row| row.role != Role::ServerWide && row.fate == Fate::NotMeasured)
-        .map(|row| row.id.as_str())
+        .map(|row| row.title.as_str())
         .collect();
     if !names.is_empty() {
         doubts.missing.push(format!(
             "Measured on one side only, and left out: {}.",
-            names.join(", ")
+            names.join("; ")
         ));
     }
 }

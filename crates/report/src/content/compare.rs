@@ -1,8 +1,10 @@
 //! A comparison: its sides, its signals in numbers, why, what is missing, what else changed.
 
 use diagnosis::compare::{Change, Comparison, Role, SettingChange, SideHead, SideNumbers};
+use model::area_of;
 
 use crate::document::{CellKind, Column, Part, Prose, Row, Section, Shape, Table};
+use crate::standard;
 use crate::time_format;
 use crate::units::{self, Quantity};
 
@@ -41,6 +43,29 @@ pub(crate) fn side(side: &SideHead) -> String {
     format!("{from} to {to} UTC, {what}")
 }
 
+/// A sentence of the comparison without names of signals: `cpu.system_share fell` is `system (CPU) fell`. What the server
+/// itself calls its counters stays.
+pub(crate) fn in_words(text: &str) -> String {
+    let is_space = char::is_whitespace;
+    let words = text.split_inclusive(is_space).map(|word| {
+        let bare = word.trim_start_matches('(');
+        let name = bare.trim_end_matches(|letter| is_space(letter) || ",;:.)".contains(letter));
+        match name.contains('.') && area_of(name).is_some() {
+            true => word.replace(name, &standard::in_words(name)),
+            false => word.to_owned(),
+        }
+    });
+    words.collect()
+}
+
+/// A setting or a fact as people call it: the server's own name of a variable.
+fn setting(name: &str) -> String {
+    match name.split_once('.') {
+        Some(("variables", own)) => own.to_owned(),
+        _ => standard::in_words(name),
+    }
+}
+
 /// The heading of the signals of a role.
 pub(crate) fn role_title(role: Role, comparison: &Comparison) -> &'static str {
     match role {
@@ -65,7 +90,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         .map(|signal| {
             let say = |value: Option<f64>| or_dash(value.map(|value| signal.say(value)));
             let row = Row::new([
-                signal.title.clone(),
+                in_words(&signal.title),
                 say(signal.before.mean),
                 say(signal.after.mean),
                 signal.say_change(),
@@ -120,7 +145,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
 pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
     let list = |lines: &[String]| match lines.is_empty() {
         true => Vec::new(),
-        false => vec![Part::list(lines.iter().cloned())],
+        false => vec![Part::list(lines.iter().map(|line| in_words(line)))],
     };
     let why = Section::from_parts("Why", list(&comparison.reasons));
     let missing = Section::from_parts("What is missing", list(&comparison.missing));
@@ -197,10 +222,11 @@ pub(super) fn settings(rows: &[SettingChange], names: [&'static str; 2]) -> Vec<
     ];
     let rows = rows.iter().map(|row| {
         let (before, after) = (say(&row.before), say(&row.after));
-        let sentence = format!("{}: {before} → {after}", row.name);
+        let name = setting(&row.name);
+        let sentence = format!("{name}: {before} → {after}");
         let name = match row.of_cause {
-            true => Prose::default().strong(&row.name),
-            false => row.name.as_str().into(),
+            true => Prose::default().strong(&name),
+            false => name.as_str().into(),
         };
         Row {
             strong: row.of_cause,
@@ -209,4 +235,33 @@ pub(super) fn settings(rows: &[SettingChange], names: [&'static str; 2]) -> Vec<
     });
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     vec![Part::Table(table.limits(SETTINGS_MAX.0, SETTINGS_MAX.1))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_have_names_for_people() {
+        for (text, words) in [
+            (
+                "cpu.system_share fell from 1 % to 0",
+                "system (CPU) fell from 1 % to 0",
+            ),
+            (
+                "rose (cpu.steal_share, 2.5 s); see cpu.iowait_share.",
+                "rose (stolen (CPU), 2.5 s); see waiting for I/O (CPU).",
+            ),
+            ("largest cpu.steal_share:", "largest stolen (CPU):"),
+            (
+                "Com_show_warnings a second fell",
+                "Com_show_warnings a second fell",
+            ),
+            ("SELECT 1 took 2.5 ms.", "SELECT 1 took 2.5 ms."),
+        ] {
+            assert_eq!(in_words(text), words);
+        }
+        assert_eq!(setting("variables.sync_binlog"), "sync_binlog");
+        assert!(!setting("packets.show_warnings.senders").contains('.'));
+    }
 }

@@ -10,7 +10,7 @@ use super::head;
 use super::side_by_side::{self, Side};
 use super::table::cell;
 use crate::axis::ValueAxis;
-use crate::content::compare::{reasons, role_title, sections, side, signals};
+use crate::content::compare::{in_words, reasons, role_title, sections, side, signals};
 use crate::document::Part;
 use crate::markup::{Markup, markup};
 use crate::time_format;
@@ -40,7 +40,7 @@ pub fn compare_html(
     [before, after]: [(&Incident, Window); 2],
     _options: &HtmlOptions,
 ) -> String {
-    let mut out = head::document(&comparison.sentence, &[]);
+    let mut out = head::document(&in_words(&comparison.sentence), &[]);
     out += Markup::literal("<main>\n");
     out += header(comparison);
     let strips = side_by_side::figure(&[
@@ -110,7 +110,7 @@ fn header(comparison: &Comparison) -> Markup {
         "<header class=\"top\"><p class=\"brand\">freezeframe <span>before and after</span></p>\n\
          <h1>{sentence}</h1>\n<p class=\"line\"><span class=\"badge {class}\">{answer}</span>{cause}</p>\n\
          <dl class=\"head\">{before}{after}</dl></header>\n<div class=\"halves\">{reasons}</div>\n",
-        sentence = comparison.sentence,
+        sentence = in_words(&comparison.sentence),
         answer = comparison.verdict.words(),
         before = row("Before", &comparison.before),
         after = row("After", &comparison.after),
@@ -156,7 +156,7 @@ fn figure(comparison: &Comparison, signal: &SignalChange) -> Markup {
          <th scope=\"col\">mean</th><th scope=\"col\">median</th><th scope=\"col\">95 %</th>\
          <th scope=\"col\">max</th><th scope=\"col\" title=\"share of the readings in which it was a sign of the cause\">\
          sign</th></tr></thead><tbody>{before}{after}</tbody></table></figure>\n",
-        title = cell(&signal.title),
+        title = cell(&in_words(&signal.title)),
         fate = signal.fate.words(),
         change = signal.say_change(),
         interval = signal.say_interval(),
@@ -181,7 +181,7 @@ fn svg(comparison: &Comparison, signal: &SignalChange) -> Markup {
     let mut out = markup!(
         "<svg class=\"plot\" role=\"img\" width=\"100%\" height=\"{}\"><title>{}</title>",
         bottom + BOTTOM_PX,
-        cell(&signal.title)
+        cell(&in_words(&signal.title))
     );
     for (value, label) in &axis.ticks {
         let y = bottom - axis.place(*value) * PLOT_PX;

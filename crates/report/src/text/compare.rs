@@ -4,14 +4,14 @@ use diagnosis::compare::{Comparison, Role};
 
 use super::page::Style;
 use super::page::TextOptions;
-use crate::content::compare::{reasons, role_title, sections, side, signals};
+use crate::content::compare::{in_words, reasons, role_title, sections, side, signals};
 use crate::document::{Part, Section, terminal};
 
 /// The answer in words: one sentence, both sides, the signals, why, and what is missing. Times are
 /// UTC. No line is wider than the width.
 pub fn compare_text(comparison: &Comparison, options: &TextOptions) -> String {
     let mut page = options.page();
-    page.paragraph(0, &comparison.sentence, Style::Bold);
+    page.paragraph(0, &in_words(&comparison.sentence), Style::Bold);
     page.blank();
     page.field("before", &side(&comparison.before));
     page.field("after", &side(&comparison.after));
