@@ -1,8 +1,8 @@
 //! An incident as rows: what is in them, and what must not be.
 
 use diagnosis::{Catalogue, diagnose};
-use fleet::from_incident::{FrameFile, IncidentRows, Refused, rows};
-use fleet::row::{Phase, StackKind, VerdictKind};
+use fleet::from_incident::{FrameFile, IncidentRows, Refused, minutes, rows};
+use fleet::row::{Phase, SignalRow, StackKind, VerdictKind};
 use fleet::sqlite::{Inserted, Store};
 use fleet::value::Value;
 use model::{
@@ -342,6 +342,40 @@ fn names_of_users_tables_and_folders_are_in_no_row() {
         text.starts_with("select ") && text.contains(" from table_"),
         "{text}"
     );
+}
+
+#[test]
+fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
+    let mut history = incident("db1");
+    for second in 60..100 {
+        let folder = Reading::gauge("filesystem./srv/carolyn.free_bytes", Unit::Bytes, 5.0);
+        history
+            .timeline
+            .push_readings("filesystem", second * 1000, &[folder]);
+    }
+    let begin = ZERO_MS / 1000 + 60;
+    let made = minutes(&history, SALT, begin..begin + 60).unwrap();
+    let whole = rows_of(&history, SALT).unwrap();
+    let told = |rows: &[SignalRow]| -> Vec<_> {
+        rows.iter()
+            .filter(|row| row.ts.0 == begin)
+            .map(|row| (row.signal.clone(), row.n, row.max.to_bits()))
+            .collect()
+    };
+    assert_eq!(told(&made.signals), told(&whole.signals));
+    assert_eq!(made.signals.len(), told(&made.signals).len());
+    let folders = made.signals.iter();
+    let folders: Vec<_> = folders
+        .filter(|row| row.signal.starts_with("filesystem."))
+        .collect();
+    assert!(folders.len() == 1 && !folders[0].signal.contains("carolyn"));
+    assert_eq!(made.host.host_id, whole.host.host_id);
+    assert_eq!(
+        (made.host.seen.0, made.health.ts.0),
+        (begin + 60, begin + 60)
+    );
+    history.clock = Clock::default();
+    assert_eq!(minutes(&history, SALT, 0..60), Err(Refused::NoTime));
 }
 
 fn has(value: &Value, word: &str) -> bool {

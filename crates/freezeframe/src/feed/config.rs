@@ -70,7 +70,7 @@ impl FleetConfig {
                 {
                     bail!("fleet: url: '{url}' is not absolute: sqlite:///DIR/FILE");
                 }
-                let access = store_url::access(&store, self.ca_file.as_deref())?;
+                let access = store_url::access(&store, self.ca_file.as_deref()).context("fleet")?;
                 Place::Store(store, access)
             }
         };

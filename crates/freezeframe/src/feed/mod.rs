@@ -126,7 +126,11 @@ impl FeedState {
 
     fn works(&self, part: Part) {
         if self.troubles()[part as usize].take().is_some() {
-            output::note(&format!("fleet: {}: works again", self.name));
+            let what = match part {
+                Part::Collecting => "what is recorded is collected again",
+                Part::Sending => "works again",
+            };
+            output::note(&format!("fleet: {}: {what}", self.name));
         }
     }
 
@@ -251,7 +255,7 @@ impl Feed {
                     // What is sent meanwhile gives room on a full disk.
                     Err(error) => {
                         collect_at = Instant::now() + AGAIN;
-                        state.trouble(Part::Collecting, &format!("{error:#}"));
+                        state.trouble(Part::Collecting, &error.to_string());
                     }
                 }
             }

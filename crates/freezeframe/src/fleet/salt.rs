@@ -31,7 +31,8 @@ pub(crate) fn make(path: &Path) -> Result<bool> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
-    let salt = crate::export::random_salt()?;
+    let mut salt = [0; BYTES];
+    getrandom::fill(&mut salt).context("the kernel gives no random bytes")?;
     file.write_all(&salt)
         .and_then(|()| file.sync_all())
         .with_context(|| path.display().to_string())?;
