@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Result;
 use cli::{output, recorded};
 use diagnosis::diagnose_closely;
 use live::{
-    History, HistoryOptions, Model, NotedStall, Options, Palette, Recording, RecordingKind, Source,
+    Files, History, HistoryOptions, IncidentOutcome, Model, NotedStall, Options, Palette,
+    Recording, RecordingKind, Source,
 };
 
 use crate::args::LiveView;
@@ -49,7 +51,11 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
         palette: wanted.unwrap_or_else(|| Palette::from_environment(environment)),
         is_ascii: args.ascii,
     };
-    live::run(source, &|path| recording(&[path.to_owned()]), options)?;
+    let files = Files {
+        open: &|path| recording(&[path.to_owned()]),
+        judge: Arc::new(judged),
+    };
+    live::run(source, &files, options)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,11 +114,25 @@ fn noted(dir: &Path) -> Option<Vec<NotedStall>> {
         end_wall_ms: stall.end_ms,
         rule: stall.rule.unwrap_or_default(),
         says: stall.says.unwrap_or_default(),
+        cause: stall.cause.map(|id| title(&id)),
         is_captured: stall.incident.is_some(),
     });
     let mut stalls: Vec<NotedStall> = stalls.collect();
     stalls.sort_by_key(|stall| stall.onset_wall_ms);
     (!stalls.is_empty()).then_some(stalls)
+}
+
+/// A cause as people call it.
+fn title(id: &str) -> String {
+    let cause = causes::catalogue().get(id);
+    cause.map_or_else(|| id.to_owned(), |cause| cause.title.clone())
+}
+
+/// What came of an incident, as `explain` judges it.
+fn judged(path: &Path) -> Result<IncidentOutcome> {
+    let incident = store::read_incident(path)?.incident;
+    let verdict = diagnose_closely(&incident, causes::catalogue());
+    Ok(IncidentOutcome::new(&incident, &verdict))
 }
 
 /// An incident's file, or what others captured.

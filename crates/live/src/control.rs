@@ -9,7 +9,7 @@ use crate::goto;
 use crate::keys::{self, Action, Press, Screen};
 use crate::model::{Model, RecordingKind};
 use crate::screens;
-use crate::state::{Overlay, Prompt, PromptKind, State, TRAIL_MAX};
+use crate::state::{FlameOf, Overlay, Prompt, PromptKind, State, TRAIL_MAX};
 
 /// A stall is shown at this time after its onset, so that the strips have both sides of it, milliseconds.
 const BEHIND_ONSET_MS: i64 = 15_000;
@@ -69,6 +69,7 @@ fn act(model: &Model, state: &mut State, action: Action, size: (usize, usize)) -
         Action::GoTo => ask(state, PromptKind::Time, String::new()),
         Action::Map => over(state, Overlay::Map),
         Action::Table => table(state),
+        Action::Waiting => waiting(state),
         Action::Filter if state.over == Overlay::Help => {
             let word = state.help_word.clone();
             ask(state, PromptKind::Help, word);
@@ -123,6 +124,19 @@ fn table(state: &mut State) {
     let is_here = state.shown == Screen::Flame && state.over == Overlay::Nothing;
     show(state, Screen::Flame);
     state.flame.is_table = !is_here || !state.flame.is_table;
+    state.tables.entry(Screen::Flame).or_default().chosen = 0;
+}
+
+/// The flame graph of threads that wait, or of the processors; from elsewhere it is gone to, and shows those that wait.
+fn waiting(state: &mut State) {
+    let is_here = state.shown == Screen::Flame && state.over == Overlay::Nothing;
+    show(state, Screen::Flame);
+    state.flame.of = match (is_here, state.flame.of) {
+        (true, FlameOf::Waiting) => FlameOf::Processors,
+        _ => FlameOf::Waiting,
+    };
+    // Other frames: those of the one are none of the other.
+    state.flame.zoom.clear();
     state.tables.entry(Screen::Flame).or_default().chosen = 0;
 }
 

@@ -9,7 +9,7 @@ use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
 use crate::listing::Listing;
-use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes};
+use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes, is_same_stall};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -301,11 +301,6 @@ impl Source for History {
         });
         write(&kept, directory)
     }
-}
-
-/// Whether two onsets, on the wall's clock, are those of one stall: that of a stall that lasts may move by a reading.
-fn is_same_stall(one_wall_ms: i64, other_wall_ms: i64) -> bool {
-    one_wall_ms.abs_diff(other_wall_ms) < 2_000
 }
 
 /// What is read begins some minutes before, and before the stall of that moment.

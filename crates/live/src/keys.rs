@@ -62,7 +62,7 @@ pub static SCREENS: [ScreenName; 9] = [
     screen(Screen::Now, '1', "Now", "now", "is it stalled, why, since when"),
     screen(Screen::Threads, '2', "Threads", "thr", "who waits for whom"),
     screen(Screen::Locks, '3', "Locks", "lock", "which lock, and who holds it"),
-    screen(Screen::Flame, '4', "Flame", "flame", "where the processors are, against the time before; t: a table"),
+    screen(Screen::Flame, '4', "Flame", "flame", "where the processors are, or (o) where threads wait, against the time before"),
     screen(Screen::Statements, '5', "Statements", "stmt", "what came in"),
     screen(Screen::Host, '6', "Host", "host", "is it the machine"),
     screen(Screen::Signals, '7', "Signals", "sig", "what else moved, the farthest first"),
@@ -105,6 +105,8 @@ pub enum Action {
     Export,
     /// The flame graph as a table, or as a picture.
     Table,
+    /// The flame graph of the processors, or of threads that wait.
+    Waiting,
     /// How long answers took, by fifths of a second.
     Map,
     /// Gives the chosen line to the clipboard.
@@ -155,7 +157,7 @@ pub const PAGE: i32 = 10;
 
 /// Every key but the digits, which are in [`SCREENS`]. No letter means something else on another screen.
 #[rustfmt::skip]
-pub static KEYS: [Key; 21] = [
+pub static KEYS: [Key; 22] = [
     key(&[(Enter, Action::Drill)], "Enter", "", "open the chosen row; zoom into the chosen frame"),
     key(&[(Press::Backspace, Action::Back)], "Backspace", "", "go back; zoom out"),
     key(&[(Char(' '), Action::Freeze)], "space", "freeze", "freeze this moment, or go on"),
@@ -184,6 +186,7 @@ pub static KEYS: [Key; 21] = [
     key(&[(Char('w'), Action::Why)], "w", "why", "why: the signs for and against, what is not known"),
     key(&[(Char('r'), Action::Remedy)], "r", "remedy", "what to do: commands, risk, undo; nothing is run"),
     key(&[(Char('m'), Action::Map)], "m", "", "how long answers took, by fifths of a second"),
+    key(&[(Char('o'), Action::Waiting)], "o", "", "the flame graph of threads that wait (off the processors), or of the processors"),
     key(&[(Char('t'), Action::Table)], "t", "", "the flame graph as a table of functions, or as a picture"),
     key(&[(Char('x'), Action::Export)], "x", "save", "write what is shown as an incident, a .frame file in this directory"),
     key(&[(Char('y'), Action::Copy)], "y", "", "copy the chosen line to the terminal's clipboard (OSC 52)"),

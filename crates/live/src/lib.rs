@@ -22,6 +22,9 @@
 //! **Reading has a thread of its own** (`run.rs`), because a disk may hang: keys are answered meanwhile. What is read
 //! is drawn four times a second at the most, a key at once; only cells that changed are written.
 //!
+//! **Incidents of the list are judged while it is looked at** (`judging.rs`), one after another and not more than
+//! `incidents` lists: whoever never opens screen 8 pays nothing for it.
+//!
 //! **The terminal is given back** by dropping `Screen`, by the hook on a panic of its thread, and after SIGINT,
 //! SIGTERM and SIGHUP, which end the loop. Its `write` escapes as all output does, though lines were escaped when
 //! they were made: a width is only known of what will be seen.
@@ -38,6 +41,7 @@ mod filter;
 mod goto;
 mod history;
 mod ink;
+mod judging;
 pub mod keys;
 mod listing;
 mod model;
@@ -54,10 +58,11 @@ pub use control::{Effect, press};
 pub use draw::draw;
 pub use history::{Diagnose, History, HistoryOptions};
 pub use ink::{Ink, Line, Palette};
+pub use judging::{IncidentOutcome, Judge, Outcomes};
 pub use listing::list;
 pub use model::{IncidentEntry, Model, NotedStall, RecorderState, RecordingKind, StallTimes};
 pub use plain::plain;
-pub use run::{Options, run};
+pub use run::{Files, Options, run};
 pub use screens::page;
-pub use source::{Opener, Recording, Source};
+pub use source::{Recording, Source};
 pub use state::State;

@@ -44,6 +44,7 @@ fn without_file(noted: &NotedStall) -> IncidentEntry {
         server: noted.server.clone(),
         rule: noted.rule.clone(),
         says: noted.says.clone(),
+        cause: noted.cause.clone(),
     }
 }
 
@@ -63,6 +64,7 @@ pub fn list(dir: &Path) -> Vec<IncidentEntry> {
                 rule: first.map_or(String::new(), |trigger| trigger.rule.clone()),
                 says: first.map_or(String::new(), |trigger| trigger.says.clone()),
                 path: Some(path),
+                cause: None,
             }
         })
         .collect();

@@ -67,7 +67,7 @@ impl StallTimes {
 }
 
 /// An incident that is kept.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct IncidentEntry {
     /// Its file; none for a stall that was noticed and not captured.
     pub path: Option<PathBuf>,
@@ -81,6 +81,20 @@ pub struct IncidentEntry {
     pub rule: String,
     /// What the rule saw.
     pub says: String,
+    /// The cause that was written down for it; files are judged when the list is looked at.
+    pub cause: Option<String>,
+}
+
+impl IncidentEntry {
+    /// It is of the stall with this onset on the wall's clock: a history and a file tell it each by its own readings.
+    pub fn is_of(&self, onset_wall_ms: i64) -> bool {
+        is_same_stall(self.onset_wall_ms, onset_wall_ms)
+    }
+}
+
+/// Whether two onsets, on the wall's clock, are those of one stall: that of a stall that lasts may move by a reading.
+pub(crate) fn is_same_stall(one_wall_ms: i64, other_wall_ms: i64) -> bool {
+    one_wall_ms.abs_diff(other_wall_ms) < 2_000
 }
 
 /// A stall that a recorder noticed and wrote down, captured or not.
@@ -98,6 +112,8 @@ pub struct NotedStall {
     pub rule: String,
     /// What the rule saw.
     pub says: String,
+    /// The cause that was written down for it.
+    pub cause: Option<String>,
     /// There is a file of it.
     pub is_captured: bool,
 }

@@ -10,6 +10,7 @@ use report::{format, plain_words};
 use crate::model::Model;
 use crate::screens;
 use crate::source::Source;
+use crate::state::FlameOf;
 
 /// How often it is looked whether to end.
 const POLL: Duration = Duration::from_millis(100);
@@ -20,7 +21,7 @@ const SLOW_S: f64 = 0.1;
 /// Answers are as usual again when none was slow for so many seconds.
 const CALM_SECONDS: u64 = 3;
 
-/// The processors are told of so long after a stall was noticed: a profile is of five seconds.
+/// The flame graphs are told of so long after a stall was noticed: a profile is of five seconds.
 const PROFILE_MS: u64 = 10_000;
 
 /// A change.
@@ -113,7 +114,7 @@ fn changes(model: &Model) -> Vec<Change> {
     all.extend(probes(model, "connect", "probe.connect_outcome"));
     all.extend(probes(model, "SELECT 1", "probe.query_outcome"));
     all.extend(slow_answers(model));
-    all.extend(processors(model));
+    all.extend(flames(model));
     all.extend(absences(model));
     all.sort_by_key(|change| change.at);
     let zero = model.clock().wall_at_zero_ms;
@@ -216,14 +217,22 @@ fn slow_answers(model: &Model) -> Vec<Change> {
     out
 }
 
-/// Where the processors were in each stall against the time before: the flame graph in a line.
-fn processors(model: &Model) -> Vec<Change> {
-    let told = model.stalls.iter().filter_map(|stall| {
+/// Where the processors were in each stall, and where threads waited, against the time before: the flame graphs in a line
+/// each.
+fn flames(model: &Model) -> Vec<Change> {
+    let stalls = model.stalls.iter();
+    let told = stalls.flat_map(|stall| {
         let end = stall.end.unwrap_or_else(|| model.last());
         let at = stall.trigger.saturating_add(PROFILE_MS).min(end);
         let wall = model.clock().wall_ms(at);
-        let text = screens::processors(model, at)?;
-        Some(Change::keyed(wall, format!("{wall} processors"), text))
+        let both = [
+            (FlameOf::Processors, "processors"),
+            (FlameOf::Waiting, "waiting"),
+        ];
+        both.into_iter().filter_map(move |(of, name)| {
+            let text = screens::flame_text(model, of, at)?;
+            Some(Change::keyed(wall, format!("{wall} {name}"), text))
+        })
     });
     told.collect()
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use cli::output::{Look, Screen};
+use cli::output::{Look, Screen as Terminal};
 use crossterm::event::{self, Event, KeyEvent};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -17,10 +17,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::control::{Effect, press};
 use crate::draw::draw;
 use crate::ink::{Palette, width};
-use crate::keys::Press;
+use crate::judging::{Judge, Judging};
+use crate::keys::{Press, Screen};
 use crate::model::{Model, RecorderState, RecordingKind};
 use crate::screens::page;
-use crate::source::{Opener, Source};
+use crate::source::Source;
 use crate::state::State;
 
 /// What is read is drawn four times a second at the most; a key is answered at once.
@@ -42,6 +43,14 @@ pub struct Options {
     pub palette: Palette,
     /// Letters of ASCII only.
     pub is_ascii: bool,
+}
+
+/// What the view can do with the files of a list.
+pub struct Files<'a> {
+    /// Opens one.
+    pub open: &'a dyn Fn(&Path) -> Result<Box<dyn Source + Send>>,
+    /// Says what came of one.
+    pub judge: Judge,
 }
 
 enum Ask {
@@ -71,21 +80,26 @@ struct Opened {
     empty: Option<i64>,
 }
 
-/// Shows a source until its reader ends it. `open` opens what is chosen in a list.
-pub fn run(source: Box<dyn Source + Send>, open: &Opener<'_>, options: Options) -> Result<()> {
+/// Shows a source until its reader ends it.
+pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     let mut stack = vec![opened(source, options, 0)?];
-    let mut screen = Screen::open()?;
+    let mut judging = Judging::start(files.judge.clone())?;
+    let mut screen = Terminal::open()?;
     let mut shown = Buffer::empty(Rect::default());
     let (mut is_changed, mut by_key) = (true, true);
     let mut drawn = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let Some(top) = stack.last_mut() else { break };
-        is_changed |= top.take();
+        is_changed |= top.take() | judging.take();
         top.ask();
+        if top.state.shown == Screen::Incidents {
+            judging.ask(&top.model.incidents);
+        }
+        top.state.outcomes = judging.known();
         if is_changed && (by_key || drawn.elapsed() >= DRAWN_EVERY) {
             paint(&mut screen, &mut shown, top, options)?;
             (is_changed, by_key) = (false, false);
@@ -108,7 +122,7 @@ pub fn run(source: Box<dyn Source + Send>, open: &Opener<'_>, options: Options) 
                 Effect::Quit => return Ok(()),
                 Effect::Redraw => shown = Buffer::empty(Rect::default()),
                 Effect::Copy(text) => screen.copy(&text)?,
-                Effect::Open(path) => open_into(&mut stack, &path, open, options),
+                Effect::Open(path) => open_into(&mut stack, &path, files, options),
                 Effect::Close => drop(stack.pop()),
                 Effect::Export => stack.last_mut().map_or((), Opened::export),
                 Effect::Draw | Effect::Nothing => {}
@@ -137,10 +151,10 @@ fn taken(stack: &mut [Opened], key: KeyEvent) -> Effect {
 }
 
 /// Opens a file on top of what is shown; what is wrong with it is said there.
-fn open_into(stack: &mut Vec<Opened>, path: &Path, open: &Opener<'_>, options: Options) {
+fn open_into(stack: &mut Vec<Opened>, path: &Path, files: &Files<'_>, options: Options) {
     let depth = stack.len();
     let made = match depth < DEPTH_MAX {
-        true => open(path).and_then(|source| opened(source, options, depth)),
+        true => (files.open)(path).and_then(|source| opened(source, options, depth)),
         false => Err(anyhow::anyhow!(
             "{DEPTH_MAX} recordings are open: Backspace closes one"
         )),
@@ -161,7 +175,7 @@ fn wait(is_changed: bool, drawn: Instant) -> Duration {
 }
 
 fn size() -> (u16, u16) {
-    let (columns, lines) = Screen::size().unwrap_or((80, 24));
+    let (columns, lines) = Terminal::size().unwrap_or((80, 24));
     (columns.min(LARGEST.0), lines.min(LARGEST.1))
 }
 
@@ -287,7 +301,7 @@ impl Opened {
 }
 
 /// Draws the cells that changed.
-fn paint(screen: &mut Screen, shown: &mut Buffer, top: &Opened, options: Options) -> Result<()> {
+fn paint(screen: &mut Terminal, shown: &mut Buffer, top: &Opened, options: Options) -> Result<()> {
     let (columns, lines) = size();
     let area = Rect::new(0, 0, columns, lines);
     if shown.area() != &area {

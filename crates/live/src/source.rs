@@ -27,9 +27,6 @@ pub trait Source {
     fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf>;
 }
 
-/// Opens a file that was chosen in a list.
-pub type Opener<'a> = dyn Fn(&Path) -> Result<Box<dyn Source + Send>> + 'a;
-
 /// What does not change: an incident's file, or captures of others.
 pub struct Recording {
     model: Option<Model>,

@@ -1,9 +1,11 @@
 //! What the reader of the screens has chosen: screen, moment, rows, filters, what lies over it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use model::Millis;
 
+use crate::judging::Outcomes;
 use crate::keys::{SCREENS, Screen};
 use crate::model::Model;
 use crate::table::TableOptions;
@@ -53,9 +55,21 @@ pub struct Prompt {
     pub wrong: Option<String>,
 }
 
+/// Which threads the flame graph is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FlameOf {
+    /// Those that a processor runs.
+    #[default]
+    Processors,
+    /// Those that wait.
+    Waiting,
+}
+
 /// How the flame graph is looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flame {
+    /// What it is of.
+    pub of: FlameOf,
     /// As a table of functions.
     pub is_table: bool,
     /// The names from the root to the frame that fills the picture: profiles come and go, names stay.
@@ -89,6 +103,8 @@ pub struct State {
     pub trail: Vec<Screen>,
     /// Recordings that lie below this one: it was opened from a list.
     pub depth: usize,
+    /// What came of the incidents in the list, as far as they were judged.
+    pub outcomes: Arc<Outcomes>,
     /// Letters of ASCII only.
     pub is_ascii: bool,
 }
@@ -113,6 +129,7 @@ impl State {
             message: None,
             trail: Vec::new(),
             depth: 0,
+            outcomes: Arc::default(),
             is_ascii,
         }
     }

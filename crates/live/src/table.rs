@@ -12,7 +12,7 @@ pub struct Column {
     pub width: usize,
     /// Numbers stand on the right.
     pub right: bool,
-    /// It takes what is left.
+    /// It takes what is left; of several the last one.
     pub fills: bool,
     /// Those with the highest number are left out first where there is no room; 0 stays.
     pub gives_way: u8,
@@ -248,10 +248,12 @@ impl Table {
             kept.retain(|index| *index != worst);
         }
         let left = columns.saturating_sub(taken(&kept));
+        let is_filling = |index: &&usize| column(**index).is_some_and(|column| column.fills);
+        let filling = kept.iter().rfind(is_filling).copied();
         kept.iter()
             .filter_map(|index| {
-                let column = column(*index)?;
-                Some((*index, column.width + if column.fills { left } else { 0 }))
+                let more = if filling == Some(*index) { left } else { 0 };
+                Some((*index, column(*index)?.width + more))
             })
             .collect()
     }

@@ -47,6 +47,9 @@ pub fn sign_text(witness: &Witness) -> String {
 
 /// The step to try first for this server; empty without one.
 pub fn first_step(server: &Server, finding: &Finding) -> String {
+    if !brief::has_first_step(server, finding) {
+        return String::new();
+    }
     let lines = brief::first_step(server, finding);
     lines.first().map_or_else(String::new, |line| line.plain())
 }

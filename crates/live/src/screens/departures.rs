@@ -48,17 +48,30 @@ pub fn of_server_and_host<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
     all
 }
 
+/// Signals that say something by their value.
+fn telling<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Series> {
+    let all = view.timeline().series.iter();
+    all.filter(|series| series.unit != Unit::Code)
+        .filter(|series| !LEFT_OUT.iter().any(|name| series.name.starts_with(name)))
+        .filter(|series| !SINCE_START.iter().any(|end| series.name.ends_with(end)))
+}
+
+/// Signals that were read and have nothing before to be compared with, and what they are now.
+pub fn not_compared<'a>(view: &View<'a>) -> Vec<(&'a Series, f64)> {
+    let normal = view.normal();
+    let timeline = view.timeline();
+    telling(view)
+        .filter(|series| stats::spread(timeline, series, normal).is_none())
+        .filter_map(|series| Some((series, stats::now(timeline, series, view.at)?)))
+        .collect()
+}
+
 /// Every signal that can be compared, the farthest first. What moved by as many swings is ranked by how many times it is
 /// what it was.
 pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
     let normal = view.normal();
     let timeline = view.timeline();
-    let mut all: Vec<Departure<'a>> = timeline
-        .series
-        .iter()
-        .filter(|series| series.unit != Unit::Code)
-        .filter(|series| !LEFT_OUT.iter().any(|name| series.name.starts_with(name)))
-        .filter(|series| !SINCE_START.iter().any(|end| series.name.ends_with(end)))
+    let mut all: Vec<Departure<'a>> = telling(view)
         .filter_map(|series| {
             let now = stats::now(timeline, series, view.at)?;
             let spread = stats::spread(timeline, series, normal)?;

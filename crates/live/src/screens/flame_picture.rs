@@ -7,9 +7,11 @@
 use report::evidence::flame::{Flame, FlameNode, flame as tree};
 use report::format;
 
-use super::flame::{self, Samples, caption, samples, stacks_with};
+use super::flame::{self, stacks_with};
+use super::samples::{Samples, samples};
 use super::view::{Body, View};
 use crate::ink::{Ink, Line, cut, width};
+use crate::state::FlameOf;
 
 /// Frames of the tree: more than a terminal can show.
 const NODES_MAX: usize = 4_000;
@@ -103,12 +105,9 @@ pub fn body(view: &View<'_>) -> Body {
     };
     let picture = Picture::from_samples(view, &samples);
     let has_before = samples.before.is_some();
-    let head = caption(view, &samples.now, samples.before.as_ref());
-    let keys = "t table";
-    let room = view.columns.saturating_sub(keys.len() + 2);
     let mut lines = vec![
-        Line::plain(&cut(&head, room)).right(Ink::Dim, keys, view.columns),
-        callers(view, &picture),
+        flame::head(view, &samples, "", "t table"),
+        callers(view, &picture, &samples),
     ];
     let room = view.lines.saturating_sub(OTHERS).max(1);
     lines.extend(drawn(view, &picture, has_before, room));
@@ -146,16 +145,19 @@ pub fn chosen(view: &View<'_>) -> Chosen {
     }
 }
 
-/// How busy the processors are, or the callers of the frame that fills the picture, the nearest on the right.
-fn callers(view: &View<'_>, picture: &Picture) -> Line {
+/// How much of it there is, or the callers of the frame that fills the picture, the nearest on the right.
+fn callers(view: &View<'_>, picture: &Picture, samples: &Samples) -> Line {
     let path = picture.flame.path(picture.root);
     if path.is_empty() {
-        let busy = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), format::count);
-        let [before, now] = picture.flame.busy;
+        let told = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), format::count);
+        let (what, now, before) = match (samples.waiting, picture.flame.busy) {
+            (Some([now, before]), _) => ("threads waiting", now, before),
+            (None, [before, now]) => ("processors busy", now, before),
+        };
         let text = format!(
-            "processors busy: {}, before: {}; Down chooses, Enter zooms, Backspace goes back",
-            busy(now),
-            busy(before)
+            "{what}: {}, before: {}; Down chooses, Enter zooms, Backspace goes back",
+            told(now),
+            told(before)
         );
         return Line::colored(Ink::Dim, &cut(&text, view.columns));
     }
@@ -293,14 +295,18 @@ fn in_words_changed(flame: &Flame) -> [String; 2] {
     [told(more.collect()), told(less.collect())]
 }
 
-/// What changed on the processors, in a line of text.
+/// What changed on the processors, or among the threads that wait, in a line of text.
 pub fn as_text(view: &View<'_>) -> Option<String> {
     let samples = samples(view)?;
     let before = samples.before.as_ref()?;
     let book = &view.incident().stacks.book;
     let flame = tree(&[before], &[&samples.now], book, NODES_MAX);
     let [more, less] = in_words_changed(&flame);
+    let what = match view.state.flame.of {
+        FlameOf::Processors => "processors, points of the samples",
+        FlameOf::Waiting => "threads that wait, points of them",
+    };
     Some(format!(
-        "processors, points of the samples against the time before: more {more}; less {less}"
+        "{what} against the time before: more {more}; less {less}"
     ))
 }

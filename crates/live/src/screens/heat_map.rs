@@ -26,10 +26,11 @@ pub fn lines(view: &View<'_>) -> Vec<Line> {
         to: view.at,
     };
     let Some(heat) = answers(view.timeline(), view.model.clock(), window) else {
-        out.push(Line::colored(
-            Ink::Dim,
+        let why = view.missing(
+            "answers to SELECT 1, five times a second,",
             "the server was not asked in this time, or nobody could log in",
-        ));
+        );
+        out.push(Line::colored(Ink::Dim, &why));
         return out;
     };
     // A recording may begin later than the window.

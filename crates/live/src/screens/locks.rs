@@ -4,7 +4,7 @@ use model::{LockRow, LockTable};
 use report::evidence::chain::{chain_sentence, holder_by_words};
 use report::format;
 
-use super::view::{Body, View};
+use super::view::{Body, View, counted};
 use super::waits;
 use crate::ink::{Ink, Line, wrapped};
 use crate::table::{Cell, Column, Row, Table};
@@ -22,19 +22,24 @@ const COLUMNS: [Column; 7] = [
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let Some(table) = waits::lock_table(view) else {
-        return Body::from_table(semaphores(view), Table {
-            columns: &COLUMNS,
-            rows: Vec::new(),
-            empty: "no lock table of this moment: stacks are taken while a stall lasts, and a history keeps none".to_owned(),
-        });
+        return Body::from_table(
+            semaphores(view),
+            Table {
+                columns: &COLUMNS,
+                rows: Vec::new(),
+                empty: view.no_stacks(
+                    "stacks, which show locks,",
+                    "they are taken while a stall lasts",
+                ),
+            },
+        );
     };
     let before = waits::lock_table_before(view);
     let mut head = vec![Line::plain(&format!(
-        "{} to {}: {} locks waited for, {} threads wait for work",
-        view.clock(table.from),
-        view.clock(table.to),
-        table.locks.len(),
-        table.idle_threads
+        "{}: {} waited for, {} for work",
+        view.span(table.from, table.to),
+        counted(table.locks.len(), "lock is", "locks are"),
+        counted(table.idle_threads as usize, "thread waits", "threads wait")
     ))];
     for chain in table.chains.iter().take(2) {
         head.extend(wrapped(
@@ -61,7 +66,11 @@ pub fn body(view: &View<'_>) -> Body {
 }
 
 fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
-    let seconds = |us: f64| Cell::number(Some(us / 1e6), format::seconds(us / 1e6));
+    // One snapshot tells who waits, and not how long.
+    let seconds = |us: f64| match us > 0.0 {
+        true => Cell::number(Some(us / 1e6), format::seconds(us / 1e6)),
+        false => Cell::text("–"),
+    };
     let was = before.map(|table| {
         let same = table.locks.iter().find(|row| row.name == lock.name);
         same.map_or(0, |row| row.waiters_max)

@@ -11,6 +11,7 @@ mod lower_part;
 mod now;
 mod overlay;
 mod recorder;
+mod samples;
 mod signals;
 mod state_line;
 mod statements;
@@ -25,7 +26,7 @@ use report::format;
 use crate::ink::{Ink, Line, cut};
 use crate::keys::{Screen, foot};
 use crate::model::{Model, RecordingKind};
-use crate::state::{Overlay, PromptKind, State};
+use crate::state::{FlameOf, Overlay, PromptKind, State};
 use crate::table::Row;
 
 pub use flame_picture::Chosen;
@@ -43,9 +44,10 @@ pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Body 
     of_screen(&view)
 }
 
-/// What changed on the processors at a moment, in a line of text.
-pub fn processors(model: &Model, at: Millis) -> Option<String> {
-    let state = State::new(model, true);
+/// What changed on the processors, or among threads that wait, at a moment, in a line of text.
+pub fn flame_text(model: &Model, of: FlameOf, at: Millis) -> Option<String> {
+    let mut state = State::new(model, true);
+    state.flame.of = of;
     let view = View {
         at,
         ..view(model, &state, 0, 0)

@@ -3,8 +3,9 @@
 use model::Millis;
 use report::format;
 
-use super::view::{Body, View};
+use super::view::{Body, View, counted};
 use crate::ink::{Ink, Line, cut};
+use crate::model::RecordingKind;
 use crate::stats;
 use crate::table::{Cell, Column, Row, Table};
 
@@ -16,14 +17,27 @@ const COLUMNS: [Column; 5] = [
     Column::rest("ABSENT, AND WHY", 24),
 ];
 
+/// The same where files of others were read.
+const WITH_FILES: [Column; 5] = [
+    COLUMNS[0],
+    COLUMNS[1],
+    COLUMNS[2],
+    COLUMNS[3],
+    Column::rest("ABSENT, AND WHY; WHAT A FILE BROUGHT", 24),
+];
+
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let mut rows = absent(view);
+    rows.extend(files(view));
     rows.extend(sources(view));
     Body::from_table(
         head(view),
         Table {
-            columns: &COLUMNS,
+            columns: match view.model.kind {
+                RecordingKind::Captures => &WITH_FILES,
+                _ => &COLUMNS,
+            },
             rows,
             empty: "nothing was read".to_owned(),
         },
@@ -74,12 +88,11 @@ fn head(view: &View<'_>) -> Vec<Line> {
         line(
             "HOLDS",
             &format!(
-                " {} to {}, {} signals, {} texts, {} facts",
-                view.clock(model.first()),
-                view.clock(model.last()),
-                timeline.series.len(),
-                view.incident().texts.len(),
-                view.incident().facts.len()
+                " {}, {}, {}, {}",
+                view.span(model.first(), model.last()),
+                counted(timeline.series.len(), "signal", "signals"),
+                counted(view.incident().texts.len(), "text", "texts"),
+                counted(view.incident().facts.len(), "fact", "facts")
             ),
         ),
     ];
@@ -125,6 +138,38 @@ fn absent(view: &View<'_>) -> Vec<Row> {
                     when,
                     format!("{} readings", timed.count),
                 ],
+                ..Row::default()
+            }
+        })
+        .collect()
+}
+
+/// The files that captures were read from: what each is taken for, what it brought, what of it was left out.
+fn files(view: &View<'_>) -> Vec<Row> {
+    let is_captures = view.model.kind == RecordingKind::Captures;
+    let verdict = view.model.verdict.as_ref().filter(|_| is_captures);
+    let files = verdict.into_iter().flat_map(|verdict| &verdict.sources);
+    files
+        .map(|file| {
+            let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+            let brought = [&file.kind, &file.brought].into_iter();
+            let brought: Vec<&str> = brought
+                .filter(|text| !text.is_empty())
+                .map(String::as_str)
+                .collect();
+            let skipped = file.skipped.iter().map(|why| format!("left out: {why}"));
+            let words = brought.into_iter().map(str::to_owned).chain(skipped);
+            let words: Vec<String> = words.collect();
+            let is_read = !file.brought.is_empty() || file.skipped.is_none();
+            Row {
+                cells: vec![
+                    Cell::text(name),
+                    Cell::text(if is_read { "read" } else { "left out" }),
+                    Cell::default(),
+                    Cell::default(),
+                    Cell::text(words.join("; ")),
+                ],
+                detail: vec![file.line()],
                 ..Row::default()
             }
         })

@@ -1,9 +1,10 @@
 //! 7, Signals: all of them, ranked by departure from the time before.
 
+use model::Series;
 use report::format;
 
 use super::departures::{self, Departure};
-use super::view::{Body, View};
+use super::view::{Body, View, counted};
 use crate::ink::{Ink, Line};
 use crate::stats;
 use crate::table::{Cell, Column, Row, Table};
@@ -28,28 +29,30 @@ pub fn body(view: &View<'_>) -> Body {
     let all = departures::every(view);
     let moved = all.iter().filter(|one| one.by.abs() >= 4.0).count();
     let normal = view.normal();
-    let head = Line::plain(&format!(
-        "{} signals, {moved} not as usual; usual is {} to {}",
-        all.len(),
-        view.clock(normal.from),
-        view.clock(normal.to)
-    ));
+    let others = departures::not_compared(view);
+    let count = counted(all.len() + others.len(), "signal", "signals");
+    let head = Line::plain(&match all.is_empty() {
+        true => format!("{count}; too little was read before this moment to compare with"),
+        false => format!(
+            "{count}, {moved} not as usual; usual is {}",
+            view.span(normal.from, normal.to)
+        ),
+    });
     let wanted = view.state.wanted();
     let is_arranged = wanted.sort.is_some() || wanted.reversed || wanted.filter.is_some();
     let is_seen = |rank: usize| match is_arranged {
         true => rank < STRIPS_MAX,
         false => rank.abs_diff(wanted.chosen) <= view.lines,
     };
-    let rows = all
-        .iter()
-        .enumerate()
-        .map(|(rank, one)| row(view, one, is_seen(rank)))
-        .collect();
+    let compared = all.iter().enumerate();
+    let compared = compared.map(|(rank, one)| row(view, one, is_seen(rank)));
+    let others = others.iter().zip(all.len()..);
+    let others = others.map(|((series, now), rank)| alone(view, series, *now, is_seen(rank)));
+    let rows = compared.chain(others).collect();
     let table = Table {
         columns: &COLUMNS,
         rows,
-        empty: "nothing that can be compared: the recording is too short, or nothing was read"
-            .to_owned(),
+        empty: "no numbers were read at this moment".to_owned(),
     };
     Body::from_table(vec![head], table)
 }
@@ -76,6 +79,26 @@ fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
             Cell::text(strip).ink(Ink::Good),
         ],
         signal: Some(one.series.name.clone()),
+        ..Row::default()
+    }
+}
+
+/// A signal with nothing to compare it with.
+fn alone(view: &View<'_>, series: &Series, now: f64, with_strip: bool) -> Row {
+    let strip = match with_strip {
+        true => view.strip(&series.name, STRIP),
+        false => String::new(),
+    };
+    Row {
+        cells: vec![
+            Cell::text(&series.name),
+            Cell::number(Some(now), format::value(series, now)),
+            Cell::text("–"),
+            Cell::text("–"),
+            Cell::text("–"),
+            Cell::text(strip).ink(Ink::Good),
+        ],
+        signal: Some(series.name.clone()),
         ..Row::default()
     }
 }

@@ -31,11 +31,18 @@ pub fn body(view: &View<'_>) -> Body {
         ),
         running(view),
     ];
-    Body::from_table(head, Table {
-        columns: &COLUMNS,
-        rows,
-        empty: "nothing tells what was asked: no login, no packets, no performance_schema (9 says which)".to_owned(),
-    })
+    let empty = view.missing(
+        "statements over time",
+        "nothing tells what was asked: no login, no packets, no performance_schema (9 says which)",
+    );
+    Body::from_table(
+        head,
+        Table {
+            columns: &COLUMNS,
+            rows,
+            empty,
+        },
+    )
 }
 
 /// What the sessions run at this moment.

@@ -143,10 +143,8 @@ fn at_moment<'a>(view: &View<'a>) -> Vec<Group<'a>> {
 fn groups(view: &View<'_>) -> Vec<Line> {
     let groups = at_moment(view);
     if groups.is_empty() {
-        return vec![
-            Line::colored(Ink::Strong, "THREADS")
-                .add(Ink::Dim, " no stacks were taken at this moment"),
-        ];
+        let why = view.no_stacks("stacks", "they are taken while a stall lasts");
+        return wrapped(Ink::Dim, &format!("THREADS  {why}"), 2, view.columns);
     }
     let threads: usize = groups.iter().map(|group| group.count).sum();
     let count = |state: RunState| -> usize {

@@ -4,7 +4,7 @@ use model::{Incident, Millis, Timeline, Window};
 use report::format;
 
 use crate::ink::{Ink, Line};
-use crate::model::Model;
+use crate::model::{IncidentEntry, Model, RecordingKind};
 use crate::state::State;
 use crate::stats::{self, Point};
 use crate::table::{Table, TableOptions};
@@ -38,6 +38,14 @@ pub struct Body {
     pub foot: Vec<Line>,
     /// Boxes among the lines above that can be chosen.
     pub boxes: usize,
+}
+
+/// A number of things in words: `1 text`, `3 texts`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
 }
 
 impl Body {
@@ -80,7 +88,16 @@ impl<'a> View<'a> {
         format::time_text(self.model.clock(), at)
     }
 
-    /// The same with its date, where it is known.
+    /// From one moment to another, in words.
+    pub fn span(&self, from: Millis, to: Millis) -> String {
+        let (from, to) = (self.clock(from), self.clock(to));
+        match from == to {
+            true => from,
+            false => format!("{from} to {to}"),
+        }
+    }
+
+    /// A moment in words with its date, where it is known.
     pub fn date(&self, at: Millis) -> String {
         let clock = self.model.clock();
         let moment = jiff::Timestamp::from_millisecond(clock.wall_ms(at));
@@ -88,6 +105,38 @@ impl<'a> View<'a> {
             Some(moment) => moment.strftime("%Y-%m-%d %H:%M:%S").to_string(),
             None => self.clock(at),
         }
+    }
+
+    /// Why something is not there: of a recording in these words, and captures never had it.
+    pub fn missing(&self, captures: &str, recorded: &str) -> String {
+        match self.model.kind {
+            RecordingKind::Captures => format!("{captures} are not among the captures"),
+            _ => recorded.to_owned(),
+        }
+    }
+
+    /// Why stacks, or what is made of them, are not there, and where they are.
+    pub fn no_stacks(&self, what: &str, taken: &str) -> String {
+        let is_history = matches!(
+            self.model.kind,
+            RecordingKind::History | RecordingKind::Recorder
+        );
+        let stall = self.model.stall_at(self.at).filter(|_| is_history);
+        let onset = stall.map(|stall| self.model.clock().wall_ms(stall.onset));
+        let is_of_stall = |one: &&IncidentEntry| {
+            one.path.is_some()
+                && one.server == self.incident().server.label
+                && onset.is_some_and(|onset| one.is_of(onset))
+        };
+        let where_they_are = match self.model.incidents.iter().find(is_of_stall) {
+            Some(_) => "a history keeps none, the incident of this stall has them: 8, Enter",
+            None if onset.is_some() => {
+                "a history keeps none, they will be in the incident of this stall: 8"
+            }
+            None if is_history => "a history keeps none, incidents have them: 8",
+            None => taken,
+        };
+        self.missing(what, &format!("no {what} of this moment: {where_they_are}"))
     }
 
     /// A line across.

@@ -1,8 +1,8 @@
 //! The made-up incident of the reports' tests, a flood of SHOW WARNINGS, with the stacks that it has no need of there: a
 //! convoy on a mutex whose holder waits for the allocator.
 
-use diagnosis::Verdict;
-use live::{IncidentEntry, Model, RecordingKind};
+use diagnosis::{Level, Verdict};
+use live::{IncidentEntry, IncidentOutcome, Model, Outcomes, RecordingKind};
 use model::{
     ChainLink, FrameSide, Holder, HolderBy, Incident, LockCaller, LockRow, LockTable, Millis,
     NamedBy, Profile, ProfileCount, Reading, RunState, SnapshotMeta, SnapshotMethod, StackEnd,
@@ -183,6 +183,12 @@ pub fn incident() -> Incident {
         .collect();
     runs.extend((0..40).map(|n| run(6_000 + n, RunState::Running, of.sends, Some("sendto"))));
     runs.extend((0..60).map(|n| run(7_000 + n, RunState::Sleeping, of.idles, Some("poll"))));
+    // Before the stall they wait for their clients.
+    runs.extend((0..60).map(|n| ThreadRun {
+        from: 229_000,
+        to: 240_000,
+        ..run(8_000 + n, RunState::Sleeping, of.idles, Some("poll"))
+    }));
     runs.push(run(2_214, RunState::Sleeping, of.holds, Some("futex")));
     let profiles = (200_000..300_000).step_by(5_000).map(|at| {
         let counts = match at < 240_000 {
@@ -240,6 +246,7 @@ pub fn model() -> Model {
         server: "3306".to_owned(),
         rule: rule.to_owned(),
         says: "3 of the last 5 probes had no answer within 2 s".to_owned(),
+        cause: None,
     };
     model.incidents = vec![
         listed(
@@ -252,9 +259,51 @@ pub fn model() -> Model {
             172_800_000,
             "query-probe",
         ),
-        listed(None, 600_000_000, "statements-slow"),
+        IncidentEntry {
+            cause: Some("Metadata lock: sessions queue for a table".to_owned()),
+            ..listed(None, 600_000_000, "statements-slow")
+        },
     ];
     model
+}
+
+/// What was judged of the files in its list: not that of the day before, which is looked at next.
+pub fn outcomes() -> Outcomes {
+    let outcome = IncidentOutcome {
+        cause: "Transparent huge pages: threads compact memory".to_owned(),
+        level: Some(Level::Likely),
+        felt: "Clients got no answer for 41 s; 12 connections were refused.".to_owned(),
+    };
+    Outcomes::from([(
+        "/var/lib/freezeframe/3306-20240510T031605Z.frame".into(),
+        outcome,
+    )])
+}
+
+/// The same incident as if others had captured it: nobody says when, and it has one list of sessions.
+pub fn captures() -> Model {
+    let mut incident = incident();
+    incident.clock.wall_at_zero_ms = 0;
+    incident.stacks = StackEvidence::default();
+    incident.timeline = model::Timeline::default();
+    let reading = Reading::gauge("processlist.longest_s", Unit::Seconds, 41.0);
+    incident
+        .timeline
+        .push_readings("processlist", 280_000, &[reading]);
+    let mut verdict = made::verdict();
+    verdict.sources = vec![diagnosis::SourceRead {
+        path: "/tmp/stalk/2024_05_12-processlist".to_owned(),
+        kind: "SHOW PROCESSLIST".to_owned(),
+        lines: None,
+        brought: "344 sessions".to_owned(),
+        skipped: Some("2 lines are not understood".to_owned()),
+    }];
+    Model::from_incident(
+        incident,
+        verdict,
+        RecordingKind::Captures,
+        "/tmp/stalk".to_owned(),
+    )
 }
 
 /// The same with whatever others name in every name.
@@ -299,6 +348,7 @@ pub fn hostile() -> Model {
         .push_readings("status", 400_000, &[reading]);
     for listed in &mut model.incidents {
         listed.says += HOSTILE;
+        listed.cause = Some(HOSTILE.to_owned());
         listed.path = Some(format!("/x{HOSTILE}").into());
     }
     if let Some(verdict) = &mut model.verdict {

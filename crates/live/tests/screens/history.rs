@@ -217,6 +217,7 @@ fn the_recorder_knows_best_what_was_a_stall() {
         end_wall_ms: end_s.map(|end| ZERO + end * 1000),
         rule: "work-stops".to_owned(),
         says: "nothing came back".to_owned(),
+        cause: None,
         is_captured: false,
     };
     let noted = vec![

@@ -12,6 +12,7 @@ mod history;
 mod made;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use live::keys::{Press, SCREENS};
 use live::{Effect, Model, Palette, State, draw, page, press};
@@ -73,6 +74,7 @@ fn every_screen_at_three_sizes() {
     for size in SIZES {
         for screen in &SCREENS {
             let mut state = State::new(&model, false);
+            state.outcomes = Arc::new(fixture::outcomes());
             keys(&model, &mut state, &[Press::Char(screen.digit)], size);
             let text = text(&cells(&model, &state, size, Palette::Many));
             wrong.extend(check(&screen.name.to_lowercase(), size, &text));
@@ -82,6 +84,8 @@ fn every_screen_at_three_sizes() {
             ("remedy", vec![Press::Char('r')]),
             ("help", vec![Press::Char('?')]),
             ("flame-table", typed("4t")),
+            ("waiting", typed("o")),
+            ("waiting-table", typed("ot")),
             (
                 "flame-zoom",
                 [typed("4jj"), vec![Press::Enter], typed("jj")].concat(),
@@ -157,7 +161,8 @@ fn without_colours_there_are_none_and_with_them_two() {
 fn no_name_drives_the_terminal() {
     let model = fixture::hostile();
     for presses in [
-        "1", "2", "3", "4", "4jj", "4t", "5", "6", "7", "8", "9", "w", "r", "m", "?",
+        "1", "2", "3", "4", "4jj", "4t", "o", "ojj", "ot", "5", "6", "7", "8", "9", "w", "r", "m",
+        "?",
     ] {
         for then in [&[][..], &[Press::Enter], &[Press::Char('y')]] {
             let mut state = State::new(&model, false);
@@ -272,6 +277,82 @@ fn the_flame_graph_is_zoomed_and_is_a_table() {
 }
 
 #[test]
+fn threads_that_wait_have_a_flame_graph_too() {
+    let model = fixture::model();
+    let size = (120, 40);
+    let shown = |state: &State| text(&cells(&model, state, size, Palette::Off));
+    let mut state = State::new(&model, false);
+    keys(&model, &mut state, &typed("4jj"), size);
+    keys(&model, &mut state, &[Press::Enter], size);
+    keys(&model, &mut state, &typed("o"), size);
+    assert!(state.flame.zoom.is_empty(), "another tree");
+    let waiting = shown(&state);
+    // 300 wait for the mutex, its holder for the allocator, 60 for their clients; those that run are not there.
+    assert!(
+        waiting.contains("threads waiting: 361, before: 60"),
+        "{waiting}"
+    );
+    assert!(waiting.contains("futex_wait_queue") && !waiting.contains("tcp_sendmsg"));
+    keys(&model, &mut state, &typed("t"), size);
+    assert!(shown(&state).contains("83.1%"), "{}", shown(&state));
+    keys(&model, &mut state, &typed("o"), size);
+    assert!(shown(&state).contains("tcp_sendmsg"));
+    // From elsewhere it is gone to.
+    keys(&model, &mut state, &typed("2o"), size);
+    assert_eq!(state.name(), "Flame");
+    assert!(!shown(&state).contains("tcp_sendmsg"));
+}
+
+#[test]
+fn captures_are_not_told_of_what_a_recorder_needs() {
+    let model = fixture::captures();
+    for size in SIZES {
+        for presses in ["1", "2", "3", "4", "o", "5", "6", "7", "8", "9", "m"] {
+            let mut state = State::new(&model, false);
+            keys(&model, &mut state, &typed(presses), size);
+            let shown = text(&cells(&model, &state, size, Palette::Off));
+            for word in ["history", "CAP_PERFMON", "1970", "log in", "login"] {
+                assert!(!shown.contains(word), "{presses}, {word}: {shown}");
+            }
+        }
+    }
+    let mut state = State::new(&model, false);
+    let mut shown = |presses: &str| {
+        keys(&model, &mut state, &typed(presses), (120, 40));
+        text(&cells(&model, &state, (120, 40), Palette::Off))
+    };
+    // What has nothing to be compared with is there all the same.
+    assert!(shown("7").contains("processlist.longest_s"));
+    let files = shown("9");
+    let wanted = "SHOW PROCESSLIST; 344 sessions; left out: 2 lines are not understood";
+    assert!(files.contains(wanted), "{files}");
+    assert!(shown("8").contains("SHOW WARNINGS flood"));
+}
+
+#[test]
+fn a_history_says_where_the_stacks_of_a_stall_are() {
+    let mut model = fixture::model();
+    model.kind = live::RecordingKind::History;
+    model.incident.stacks = model::StackEvidence::default();
+    let shown = |model: &Model, presses: &str| {
+        let mut state = State::new(model, false);
+        state.at_wall_ms = Some(model.clock().wall_ms(280_000));
+        keys(model, &mut state, &typed(presses), (120, 40));
+        let shown = text(&cells(model, &state, (120, 40), Palette::Off));
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        words.join(" ")
+    };
+    for presses in ["2", "3", "4", "o"] {
+        let told = shown(&model, presses);
+        let wanted = "the incident of this stall has them: 8, Enter";
+        assert!(told.contains(wanted), "{presses}: {told}");
+    }
+    // It is not written yet, or this is another stall.
+    model.incidents.remove(0);
+    assert!(shown(&model, "3").contains("they will be in the incident of this stall"));
+}
+
+#[test]
 fn boxes_have_two_colours() {
     let model = fixture::model();
     let mut state = State::new(&model, false);
@@ -303,6 +384,7 @@ fn lines_tell_what_the_pictures_show() {
     for wanted in [
         "processors, points of the samples against the time before: more tcp_sendmsg +50.5",
         "; less do_sys_poll -57.7",
+        "threads that wait, points of them against the time before: more futex_wait_queue +83.1",
         "SELECT 1: slow, ",
         "SELECT 1: answered in time again",
     ] {
@@ -364,7 +446,7 @@ fn what_nobody_read_is_not_called_healthy() {
 }
 
 fn any_press() -> impl Strategy<Value = Press> {
-    let letters = "123456789[]g/sSwrxymt?h lHLkj-+:0.5('=!~<>amu ";
+    let letters = "123456789[]g/sSwrxymot?h lHLkj-+:0.5('=!~<>amu ";
     prop_oneof![
         6 => proptest::sample::select(letters.chars().collect::<Vec<char>>()).prop_map(Press::Char),
         1 => any::<char>().prop_map(Press::Char),

@@ -70,6 +70,11 @@ const OTHERS_MIN: usize = 2;
 /// What is said of a session that is ended, whatever the cause: its remedy's risk may be about another step.
 const KILL_RISK: &str = "what is killed is rolled back, which takes time.";
 
+/// Whether there is something to do first.
+pub(crate) fn is_known(server: &Server, finding: &Finding) -> bool {
+    chosen(server, &finding.remedy.paired().now).is_some()
+}
+
 /// The first step, its risk, its undo: a line each.
 pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     let remedy = &finding.remedy;
