@@ -96,18 +96,15 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> S
         _ => String::new(),
     };
     // Those that something speaks for are worth a name; the others are told by their number.
-    let (mut pointed_at, mut others): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for (cause, one) in unjudged {
-        let list = if one.pointed_at {
-            &mut pointed_at
-        } else {
-            &mut others
-        };
-        list.push(cause);
-    }
-    pointed_at.sort_unstable();
-    others.sort_unstable();
-    let mut named = pointed_at;
+    let causes = |pointed_at: bool| -> Vec<&str> {
+        let of = unjudged
+            .iter()
+            .filter(|(_, one)| one.pointed_at == pointed_at);
+        let mut causes: Vec<&str> = of.map(|(cause, _)| cause.as_str()).collect();
+        causes.sort_unstable();
+        causes
+    };
+    let (mut named, mut others) = (causes(true), causes(false));
     if named.len() + others.len() <= UNJUDGED_MAX {
         named.append(&mut others);
         named.sort_unstable();

@@ -76,3 +76,71 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 pub fn rules() -> &'static [Rule] {
     &RULES
 }
+
+#[cfg(test)]
+mod tests {
+    use expression::Expression;
+
+    use super::super::special;
+    use super::super::steps::{Test, What};
+    use super::*;
+
+    /// The names that a line asks for, and the one that it gives a value.
+    fn names(step: &Step) -> (Vec<String>, Option<&str>) {
+        let mut asked = Vec::new();
+        let mut of_words = |words: &str| {
+            let places = words.split('{').skip(1);
+            asked.extend(places.map(|place| place.split_once('}').unwrap().0.to_owned()));
+        };
+        let mut expressions: Vec<&Expression> = Vec::new();
+        let (tests, given): (Vec<&Test>, _) = match step {
+            Step::Fine(tests) => (tests.iter().collect(), None),
+            Step::Tell(ends, text) => {
+                of_words(text);
+                (ends.iter().flat_map(|(_, tests)| tests).collect(), None)
+            }
+            Step::Read {
+                name,
+                what,
+                or,
+                otherwise,
+            } => {
+                for what in [Some(what), or.as_ref(), otherwise.as_ref()] {
+                    match what {
+                        Some(What::Number(expression, _)) => expressions.push(expression),
+                        Some(What::Words(words)) => of_words(words),
+                        Some(What::Text(_)) | None => {}
+                    }
+                }
+                (Vec::new(), Some(name.as_str()))
+            }
+        };
+        for test in tests {
+            match test {
+                Test::Number(condition) => {
+                    expressions.extend([&condition.left, &condition.right]);
+                }
+                Test::Text(name, ..) => asked.push(name.clone()),
+            }
+        }
+        let patterns = expressions.into_iter().flat_map(Expression::patterns);
+        asked.extend(patterns.map(str::to_owned));
+        (asked, given)
+    }
+
+    #[test]
+    fn each_name_in_a_rule_is_a_line_before_it_a_reading_or_a_signal() {
+        for rule in rules() {
+            let mut known: Vec<&str> = Vec::new();
+            for step in &rule.judge.0 {
+                let (asked, given) = names(step);
+                for name in asked {
+                    let is_known = known.contains(&name.as_str());
+                    let is_reading = name.contains('.') || special::named(&name).is_some();
+                    assert!(is_known || is_reading, "{}: {name}", rule.id);
+                }
+                known.extend(given);
+            }
+        }
+    }
+}

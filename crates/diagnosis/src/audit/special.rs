@@ -7,13 +7,28 @@ use model::{FrameId, FrameSide, ProcessList, Session};
 
 use super::Look;
 use super::Untold::{self, Fine, Missing};
-use super::steps::Value;
 use crate::human::{Show, show};
 
 const MIB: f64 = (1_u64 << 20) as f64;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 type Read<T> = Result<T, Untold>;
+
+/// What was read, as a number for conditions and as a text for people.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) number: f64,
+    pub(super) text: String,
+}
+
+impl Value {
+    pub(super) fn of_text(text: impl Into<String>) -> Self {
+        Self {
+            number: f64::NAN,
+            text: text.into(),
+        }
+    }
+}
 
 /// A reading.
 type Special = fn(&Look) -> Read<Value>;
@@ -55,7 +70,8 @@ pub(super) fn named(name: &str) -> Option<Special> {
 }
 
 fn number(number: f64) -> Read<Value> {
-    Ok(Value::of_number(number))
+    let text = number.to_string();
+    Ok(Value { number, text })
 }
 
 fn text(text: impl Into<String>) -> Read<Value> {

@@ -8,35 +8,14 @@ use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 
 use super::Untold::{self, Fine};
-use super::{Judged, Look, Severity, special};
+use super::special::{self, Value};
+use super::{Judged, Look, Severity};
 use crate::evaluate::measure_of;
 use crate::human::{Show, show};
 use crate::names::regular_expression;
 
 /// Longest expression of a rule, in bytes.
 const EXPRESSION_BYTES_MAX: usize = 200;
-
-/// What was read, as a number for conditions and as a text for people.
-#[derive(Debug, Clone)]
-pub(super) struct Value {
-    pub(super) number: f64,
-    pub(super) text: String,
-}
-
-impl Value {
-    /// One whose text no rule tells, or tells as it is.
-    pub(super) fn of_number(number: f64) -> Self {
-        let text = number.to_string();
-        Self { number, text }
-    }
-
-    pub(super) fn of_text(text: impl Into<String>) -> Self {
-        Self {
-            number: f64::NAN,
-            text: text.into(),
-        }
-    }
-}
 
 /// What is wrong with a line.
 pub(super) type Wrong = Box<dyn std::error::Error>;
@@ -270,4 +249,24 @@ fn filled(words: &str, known: &Known) -> String {
         text += rest;
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_told() {
+        for (line, expected) in [
+            ("share", "needs ' = '"),
+            ("share: metres = last(a.b)", "unknown variant"),
+            ("share = last(a.b) -", "a number, a function or '('"),
+            ("fine if share", "one of >= <= > <"),
+            ("fine if name like (", "unclosed group"),
+            ("note, loud if 1 > 0: a", "'loud' is neither"),
+        ] {
+            let told = Step::read(line).unwrap_err().to_string();
+            assert!(told.contains(expected), "{line}: {told}");
+        }
+    }
 }

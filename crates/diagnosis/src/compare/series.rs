@@ -119,7 +119,7 @@ pub(super) fn readings(
         }
     };
     let limits = &sign.limits;
-    let can_hold = is_judgeable(limits, usual);
+    let can_hold = limits.above.is_some() || limits.below.is_some() || usual.is_some();
     let held = points
         .iter()
         .filter(|_| can_hold)
@@ -210,11 +210,6 @@ fn within(found: Vec<(Window, f64)>, window: Window) -> Vec<(Window, f64)> {
             (slot, value)
         })
         .collect()
-}
-
-/// Whether these limits can be judged.
-fn is_judgeable(limits: &Limits, usual: Option<f64>) -> bool {
-    limits.above.is_some() || limits.below.is_some() || usual.is_some()
 }
 
 fn is_beyond(limits: &Limits, value: f64, usual: Option<f64>) -> bool {

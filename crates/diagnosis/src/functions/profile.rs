@@ -259,13 +259,7 @@ fn count(
         by_name: vec![0; named.names.len()],
         ..Counted::default()
     };
-    let mut callers: HashMap<usize, Vec<&ProfileCount>> = HashMap::new();
-    if !test.only_self {
-        for of_one in &evidence.incident.stacks.callers {
-            let rows = callers.entry(of_one.profile).or_default();
-            rows.extend(&of_one.counts);
-        }
-    }
+    let callers = &evidence.incident.stacks.callers;
     let profiles = evidence.incident.stacks.profiles.iter().enumerate();
     for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
         counted.profiles += 1;
@@ -293,8 +287,10 @@ fn count(
                 }
             }
         }
-        let rows = callers.get(&index).map_or(&[][..], Vec::as_slice);
-        if let Some((name, most)) = most_of_callers(test, named, rows)
+        let rows = callers.iter().filter(|one| one.profile == index);
+        let rows = rows.flat_map(|one| &one.counts);
+        if !test.only_self
+            && let Some((name, most)) = most_of_callers(test, named, rows)
             && most > matching
         {
             // Samples of its own function are among them.
@@ -309,21 +305,21 @@ fn count(
             counted.share_ms += covered * matching as f64 / of as f64;
             counted.sampled_ms += covered;
         }
-        counted.cpu_ms += busy_ms(profile, matching);
+        counted.cpu_ms += matching as f64 * 1000.0 / f64::from(profile.hz.max(1));
     }
     counted
 }
 
 /// The function that matches and had most samples with those of what it called. Such functions may
 /// include each other and the profile's own rows: the largest is what is sure.
-fn most_of_callers(test: &Profile, named: &Named, rows: &[&ProfileCount]) -> Option<(usize, u64)> {
-    let rows = rows.iter().filter(|row| test.machine || row.server);
+fn most_of_callers<'p>(
+    test: &Profile,
+    named: &Named,
+    rows: impl Iterator<Item = &'p ProfileCount>,
+) -> Option<(usize, u64)> {
+    let rows = rows.filter(|row| test.machine || row.server);
     rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)
-}
-
-fn busy_ms(profile: &model::Profile, samples: u64) -> f64 {
-    samples as f64 * 1000.0 / f64::from(profile.hz.max(1))
 }
 
 /// The function that matched most often; of equal ones the first by name.
