@@ -3,6 +3,10 @@
 //!
 //! Each key is followed by Ctrl-L, which draws every cell, so that a word of the wanted screen can be waited for. A key is
 //! answered when that word is there: what a person sees takes no longer.
+//!
+//! Where a stall's clients queue for every processor, so does the view, and so does who measures: the scheduler tells how
+//! long (`Scheduled`). So of each key it is told as well what the view itself worked for it, and of the longest one how long
+//! both queued.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -21,7 +25,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use testbed::{PrivateServer, ServerKind};
 
-use super::measure::{heading, median, scheduled_seconds, table_line};
+use super::measure::{Scheduled, heading, median, scheduled_seconds, table_line};
 use crate::background::terminate;
 use crate::product::{Recorder, program};
 use crate::scenario::client_latency::{Watcher, measure};
@@ -80,20 +84,40 @@ pub(super) fn run() -> Result<()> {
             "median",
             "95 %",
             "longest",
+            "the view's work",
+            "longest one's queues",
             "CPU, watching",
             "CPU, keys too",
             "cause shown",
         ],
     )?;
-    table_line("", &["", "", "", KEY_MAX, CPU_MAX, CPU_MAX, VERDICT_MAX])?;
+    table_line(
+        "",
+        &[
+            "",
+            "",
+            "",
+            KEY_MAX,
+            KEY_MAX,
+            "",
+            CPU_MAX,
+            CPU_MAX,
+            VERDICT_MAX,
+        ],
+    )?;
     for name in SCENARIOS {
         let scenario = testbed::scenario(name)?.context("the scenario is gone")?;
         let dir = tempfile::tempdir()?;
         let mut watcher = InTerminal::new(dir.path());
         measure(&scenario, ServerKind::MariaDb, &mut watcher)?;
         let seen = watcher.seen.context("the view was not looked at")?;
-        let mut took = seen.took_ms.clone();
+        let mut took: Vec<f64> = seen.keys.iter().map(|key| key.took_ms).collect();
         took.sort_by(f64::total_cmp);
+        let worked = seen.keys.iter().map(|key| key.view.ran_ms);
+        let longest = seen
+            .keys
+            .iter()
+            .max_by(|a, b| a.took_ms.total_cmp(&b.took_ms));
         table_line(
             name,
             &[
@@ -101,6 +125,10 @@ pub(super) fn run() -> Result<()> {
                 &format!("{:.1} ms", median(&took)),
                 &format!("{:.1} ms", super::measure::percentile(&took, 0.95)),
                 &format!("{:.1} ms", took.last().copied().unwrap_or(f64::NAN)),
+                &format!("{:.1} ms", worked.fold(0.0, f64::max)),
+                &longest.map_or_else(String::new, |key| {
+                    format!("{:.0}, {:.0} ms", key.view.queued_ms, key.own.queued_ms)
+                }),
                 &format!("{:.2} %", seen.watching * 100.0),
                 &format!("{:.2} %", seen.with_keys * 100.0),
                 &seen.verdict.map_or_else(
@@ -115,14 +143,24 @@ pub(super) fn run() -> Result<()> {
 
 /// What was seen in one stall.
 struct Seen {
-    /// Time to the answer of each key, milliseconds.
-    took_ms: Vec<f64>,
+    /// Each key.
+    keys: Vec<Answered>,
     /// Share of a processor, while nobody presses a key.
     watching: f64,
     /// The same with keys.
     with_keys: f64,
     /// Seconds from the recorder's line to the cause on the screen.
     verdict: Option<f64>,
+}
+
+/// A key, and its answer.
+struct Answered {
+    /// Time to the answer, milliseconds.
+    took_ms: f64,
+    /// What the view had of the processors meanwhile.
+    view: Scheduled,
+    /// What this program had of them.
+    own: Scheduled,
 }
 
 /// What a look ends with: the recorder, to be ended, and what was seen.
@@ -199,9 +237,7 @@ fn look(
     cpu: f64,
     stop: &AtomicBool,
 ) -> Looked {
-    // This thread shares its session with the load: what it waits for the processor is no delay of the view. Without the
-    // right to it the figures are larger. No process id stands for the calling thread.
-    let _ = setpriority_process(None, FIRST);
+    go_first();
     let pid = terminal.child.id();
     let share = |before: f64, since: Instant| -> Result<f64> {
         Ok((scheduled_seconds(pid)? - before) / since.elapsed().as_secs_f64())
@@ -210,7 +246,7 @@ fn look(
     let (since, cpu) = (Instant::now(), scheduled_seconds(pid)?);
     let mut noticed: Option<Instant> = None;
     let mut verdict = None;
-    let mut took_ms = Vec::new();
+    let mut answered = Vec::new();
     let mut keys = KEYS.iter().cycle();
     while !stop.load(Ordering::Relaxed) {
         let next = Instant::now() + EVERY;
@@ -226,19 +262,39 @@ fn look(
             }
         }
         if let Some((key, word)) = keys.next() {
-            let took = terminal.answered(key, word)?;
-            took_ms.push(took.as_secs_f64() * 1000.0);
+            answered.push(terminal.answered(key, word)?);
         }
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     let with_keys = share(cpu, since)?;
     let seen = Seen {
-        took_ms,
+        keys: answered,
         watching,
         with_keys,
         verdict,
     };
     Ok((recorder, seen))
+}
+
+/// This thread shares its session with the load: what it waits for the processor is no delay of the view. So it runs before
+/// all that have no realtime priority, or at the least before the others of its session (sched(7)). Without the right to
+/// it the figures are larger.
+fn go_first() {
+    // No process id stands for the calling thread.
+    let _ = setpriority_process(None, FIRST);
+    let Ok(thread) = std::fs::read_link("/proc/thread-self") else {
+        return;
+    };
+    if let Some(id) = thread.file_name() {
+        let realtime = Command::new("chrt")
+            .args(["--fifo", "--pid", "1"])
+            .arg(id)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        // Without it the nice value stands.
+        drop(realtime);
+    }
 }
 
 /// A terminal with the view in it.
@@ -303,10 +359,12 @@ impl Terminal {
     }
 
     /// Presses a key and waits until a word is there; how long it took.
-    fn answered(&mut self, key: &str, word: &str) -> Result<Duration> {
+    fn answered(&mut self, key: &str, word: &str) -> Result<Answered> {
         let mut seen = Vec::new();
         while self.read(&mut seen, Duration::from_nanos(1))? {}
         seen.clear();
+        let pid = self.child.id();
+        let before = (Scheduled::of_main(pid), Scheduled::of_this());
         let begin = Instant::now();
         write!(self.master, "{key}{DRAW_ALL}")?;
         while !String::from_utf8_lossy(&seen).contains(word) {
@@ -318,7 +376,11 @@ impl Terminal {
                 bail!("the view ended: {}", String::from_utf8_lossy(&seen));
             }
         }
-        Ok(begin.elapsed())
+        Ok(Answered {
+            took_ms: begin.elapsed().as_secs_f64() * 1000.0,
+            view: Scheduled::of_main(pid).since(before.0),
+            own: Scheduled::of_this().since(before.1),
+        })
     }
 
     /// What a key shows.

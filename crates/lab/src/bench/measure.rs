@@ -48,6 +48,45 @@ pub(super) fn scheduled_seconds(pid: u32) -> Result<f64> {
     Ok(sum / 1e9)
 }
 
+/// What a thread had of the processors, as the scheduler counts it (`/proc/PID/task/TID/schedstat`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Scheduled {
+    /// Milliseconds that it ran.
+    pub(super) ran_ms: f64,
+    /// Milliseconds that it could have run, and stood in the queue of a processor.
+    pub(super) queued_ms: f64,
+}
+
+impl Scheduled {
+    /// Of the main thread of a process.
+    pub(super) fn of_main(pid: u32) -> Self {
+        Self::read(&format!("/proc/{pid}/task/{pid}/schedstat"))
+    }
+
+    /// Of the calling thread.
+    pub(super) fn of_this() -> Self {
+        Self::read("/proc/thread-self/schedstat")
+    }
+
+    fn read(path: &str) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut numbers = text.split_whitespace().map(str::parse::<f64>);
+        let mut next_ms = || numbers.next().and_then(Result::ok).unwrap_or(0.0) / 1e6;
+        Self {
+            ran_ms: next_ms(),
+            queued_ms: next_ms(),
+        }
+    }
+
+    /// What came since.
+    pub(super) fn since(self, before: Self) -> Self {
+        Self {
+            ran_ms: self.ran_ms - before.ran_ms,
+            queued_ms: self.queued_ms - before.queued_ms,
+        }
+    }
+}
+
 /// The middle value; NaN of none.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
