@@ -216,10 +216,14 @@ fn timeline(size: &IncidentSize, end: Millis, numbers: &mut Numbers) -> Timeline
 }
 
 fn reading(name: Cow<'static, str>, counts: bool, value: f64) -> Reading {
-    if counts {
-        Reading::counter(name, Unit::Count, value)
-    } else {
-        Reading::gauge(name, Unit::Count, value)
+    let unit = match &*name {
+        name if name.ends_with("_us") => Unit::Microseconds,
+        name if name.ends_with("_share") => Unit::Share,
+        _ => Unit::Count,
+    };
+    match counts {
+        true => Reading::counter(name, unit, value),
+        false => Reading::gauge(name, unit, value),
     }
 }
 
