@@ -137,6 +137,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         root,
         steps,
         lease: args.for_time,
+        asked_by: None,
     };
     let journal = FixJournal::open(&journal_dir)?;
     if args.for_time.is_some() {

@@ -422,6 +422,10 @@ pub(super) fn undone_words(outcome: &Result<Undone, String>) -> (&'static str, S
             "back",
             "its server has ended, and the value with it".to_owned(),
         ),
+        Ok(Undone::HostRestarted) => (
+            "back",
+            "the host was started again since, and the value went with it".to_owned(),
+        ),
         Ok(Undone::NoWayBack) => ("done", "there is no way back from it".to_owned()),
         Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
         Err(why) => ("LEFT", why.clone()),

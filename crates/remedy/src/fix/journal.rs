@@ -43,6 +43,12 @@ pub struct Entry {
     pub ended_us: Option<i64>,
     /// What went wrong, or what was left as somebody else has set it.
     pub notes: Vec<String>,
+    /// The user who asked the helper for it; absent when whoever ran the command made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<u32>,
+    /// The boot that it was made in, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
 }
 
 impl Record for Entry {
@@ -106,11 +112,26 @@ impl Entry {
         !matches!(self.state, State::Undone | State::Done)
     }
 
+    /// Whether the host was started again since a lease was taken: the kernel's settings went with the old one, and what
+    /// they are now is somebody else's choice.
+    pub(super) fn is_of_another_boot(&self) -> bool {
+        let now = boot(&Root::at(&self.root));
+        self.deadline_us.is_some() && self.boot.is_some() && now.is_some() && self.boot != now
+    }
+
     /// Whether it needs the server to be put back.
     pub fn needs_server(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| step.change.needs_server() && step.change.has_undo())
     }
+}
+
+/// The number of this boot.
+pub(super) fn boot(root: &Root) -> Option<String> {
+    const FILE: &str = "/proc/sys/kernel/random/boot_id";
+    let bytes = kernel::read::head(&root.here(FILE.as_ref()), 64).ok()?;
+    let id = String::from_utf8(bytes).ok()?.trim().to_owned();
+    (!id.is_empty()).then_some(id)
 }
 
 impl Journal<Entry> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use super::journal::{DoneStep, Entry, LockedJournal, State};
+use super::journal::{DoneStep, Entry, LockedJournal, State, boot};
 use super::root::Root;
 use super::undo::{UndoneEntry, over};
 use super::variable::Access;
@@ -26,6 +26,8 @@ pub struct ApplyRequest {
     pub steps: Vec<DoneStep>,
     /// For how long; absent: until it is undone.
     pub lease: Option<Duration>,
+    /// The user who asked the helper for it.
+    pub asked_by: Option<u32>,
 }
 
 /// What was done.
@@ -87,6 +89,8 @@ pub fn apply(
         deadline_us: lease_us.map(|lease| now.saturating_add(lease)),
         ended_us: None,
         notes: Vec::new(),
+        asked_by: order.asked_by,
+        boot: boot(&order.root),
     };
     if needs_server && let Some(access) = access.as_deref_mut() {
         access.become_only().map_err(FixError::Failed)?;

@@ -1,5 +1,6 @@
 //! Putting the changes of a plan back.
 
+use super::change::Change;
 use super::journal::{DoneStep, Entry, LockedJournal, State};
 use super::root::Root;
 use super::undone::Undone;
@@ -48,11 +49,15 @@ impl UndoneEntry {
         interrupted: bool,
     ) -> Self {
         let root = Root::at(&entry.root);
+        let restarted = !forced && entry.is_of_another_boot();
         let mut steps = Vec::new();
         for step in entry.steps.iter().rev() {
-            let undone =
-                step.change
-                    .put_back(&root, &entry.id, access.as_deref_mut(), forced, interrupted);
+            let undone = match &step.change {
+                Change::KernelSetting(_) if restarted => Ok(Undone::HostRestarted),
+                change => {
+                    change.put_back(&root, &entry.id, access.as_deref_mut(), forced, interrupted)
+                }
+            };
             if undone.is_err()
                 && step.change.needs_server()
                 && let Some(access) = access.as_deref_mut()

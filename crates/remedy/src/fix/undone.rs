@@ -9,6 +9,8 @@ pub enum Undone {
     NothingToDo,
     /// The server has ended, and with it what was set in it.
     ServerEnded,
+    /// The host was started again, and what was set in its kernel is gone.
+    HostRestarted,
     /// There is no way back, and nothing of ours is left.
     NoWayBack,
     /// Somebody else has changed it since; it is left as it is.
