@@ -22,6 +22,7 @@
 pub mod fix;
 pub mod general_log;
 mod give_back;
+pub mod helper;
 mod journal;
 mod lease;
 mod leftovers;
