@@ -1,5 +1,6 @@
 //! Where what is changed is written down, and how its server is logged in to again.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use remedy::{LoginSource, TlsSource};
@@ -8,9 +9,15 @@ use crate::args::ServerArgs;
 use crate::config::Config;
 use crate::targets;
 
-/// Where journals are when nobody says otherwise: beside the incidents.
+/// Where journals are when nobody says otherwise: beside the incidents. Where these are the service's, root has the
+/// helper's directory: what others can write is no journal of root's.
 pub(crate) fn state_dir(config: &Config) -> PathBuf {
-    absolute(&config.directory(None))
+    let beside = absolute(&config.directory(None));
+    let is_anothers = beside.metadata().is_ok_and(|state| state.uid() != 0);
+    if rustix::process::geteuid().is_root() && is_anothers {
+        return PathBuf::from(remedy::helper::STATE);
+    }
+    beside
 }
 
 /// The usual journal of fixes.

@@ -60,8 +60,8 @@ fn fix_journals(dir: &Path, said: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-/// Fixes of a journal that were made for a time and are not back.
-fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
+/// Fixes of a journal that were made for a time and are not back, and whether each is watched.
+fn fix_leases(dir: &Path) -> Result<Vec<(bool, Entry)>> {
     let Some(journal) = FixJournal::existing(dir)? else {
         return Ok(Vec::new());
     };
@@ -70,7 +70,7 @@ fn fix_leases(dir: &Path) -> Result<Vec<(FixJournal, Entry)>> {
         .into_iter()
         .filter_map(Result::ok)
         .filter(|entry| entry.deadline_us.is_some() && entry.is_open())
-        .map(|entry| (journal.clone(), entry))
+        .map(|entry| (journal.is_watched(&entry.id), entry))
         .collect())
 }
 
@@ -109,11 +109,13 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
             }
         }
     }
-    for (journal, entry) in &fixes {
+    let by_helper = fix::helper_leases().into_iter();
+    fixes.extend(by_helper.map(|lease| (true, lease)));
+    for (is_watched, entry) in &fixes {
         if args.json {
-            objects.push(fix_object(journal, entry));
+            objects.push(fix_object(entry, *is_watched));
         } else {
-            output::print_line(&fix::entry_line(journal, entry))?;
+            output::print_line(&fix::entry_line(entry, *is_watched))?;
         }
     }
     if args.json {
@@ -126,7 +128,7 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
 
 /// The leases of a journal of fixes, those that nobody watches given back first where that is asked for, and whether
 /// they are.
-fn of_journal(journal: &Path, revert: bool) -> Result<(bool, Vec<(FixJournal, Entry)>)> {
+fn of_journal(journal: &Path, revert: bool) -> Result<(bool, Vec<(bool, Entry)>)> {
     let mut is_back = true;
     if revert {
         for line in fix::revert_unsettled(journal)? {
@@ -192,12 +194,8 @@ fn line(entry: &Result<Leftover, JournalError>) -> String {
     }
 }
 
-fn fix_object(journal: &FixJournal, entry: &Entry) -> Value {
-    let state = if journal.is_watched(&entry.id) {
-        "in-force"
-    } else {
-        "left"
-    };
+fn fix_object(entry: &Entry, is_watched: bool) -> Value {
+    let state = if is_watched { "in-force" } else { "left" };
     let by_hand: Vec<String> = entry
         .steps
         .iter()
@@ -205,7 +203,8 @@ fn fix_object(journal: &FixJournal, entry: &Entry) -> Value {
         .map(|step| entry.undo_by_hand(step))
         .collect();
     json!({"id": entry.id, "kind": "fix", "cause": entry.cause, "server": entry.server, "state": state,
-        "says": fix::entry_line(journal, entry), "taken_us": entry.taken_us,
+        "says": fix::entry_line(entry, is_watched), "taken_us": entry.taken_us,
+        "asked_by": entry.asked_by,
         "deadline_us": entry.deadline_us, "by_hand": by_hand.join("; ")})
 }
 

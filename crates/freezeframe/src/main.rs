@@ -18,6 +18,7 @@ mod grants;
 mod hooks;
 mod incidents;
 mod journals;
+mod lease_helper;
 mod leases;
 mod listen;
 mod live;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Command::FixWatchdog => fix::watchdog(),
         Command::Leases(options) => leases::run(&options),
         Command::LeaseWatchdog => leases::watchdog(),
+        Command::LeaseHelper(options) => lease_helper::run(&options),
         Command::Check(options) => check::run(&options),
         Command::SelfTest(options) => self_test::run(&options),
         Command::SupportBundle(options) => support::run(&options),

@@ -29,7 +29,7 @@ pub(crate) use incidents::{Incidents, SortArg};
 pub(crate) use live::{Locks, MethodArg, Profile, Stacks};
 pub(crate) use live_view::LiveView;
 pub(crate) use queries::{CompatArg, GroupByArg, Queries};
-pub(crate) use queries_live::{Leases, QueryMethodArg};
+pub(crate) use queries_live::{LeaseHelper, Leases, QueryMethodArg};
 pub(crate) use self_test::SelfTest;
 pub(crate) use support::SupportBundle;
 pub(crate) use web::Web;
@@ -99,6 +99,9 @@ pub(crate) enum Command {
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
     LeaseWatchdog,
+    /// The helper that makes leases for the group freezeframe; root's, started by systemd.
+    #[command(hide = true)]
+    LeaseHelper(LeaseHelper),
     /// What can be recorded here, and what cannot and why; what could stall the server.
     Check(Check),
     /// Whether everything that a recording needs works on this host, in 10 s.

@@ -59,6 +59,9 @@ A lease is a change of a server for a time, such as its general log switched on.
 before, and given back at the end, on Ctrl-C, and by a second process when the first was killed. Only
 when both were killed is something left behind.
 
+Those that the group freezeframe has by freezeframe-lease.socket are listed too, with who asked; they are
+put back by fix --undo ID.
+
 Exit code 1 when something could not be given back.")]
 pub(crate) struct Leases {
     /// Give back what was left behind; a server that does not answer is tried until it does, or Ctrl-C
@@ -85,4 +88,15 @@ pub(crate) struct Leases {
     /// JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of the helper; its unit gives them.
+#[derive(Debug, Args)]
+pub(crate) struct LeaseHelper {
+    /// Put all leases of the helper back, and end
+    #[arg(long)]
+    pub(crate) restore: bool,
+    /// Change files in this directory instead of /
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
 }

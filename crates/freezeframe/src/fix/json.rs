@@ -1,6 +1,6 @@
 //! The JSON of `freezeframe fix` (docs/reference/json.md).
 
-use remedy::fix::{Entry, FixJournal, Plan, Step, StepState, System, UndoneEntry, When};
+use remedy::fix::{Entry, Plan, Step, StepState, System, UndoneEntry, When};
 use serde_json::{Value, json};
 
 use super::clients;
@@ -12,6 +12,7 @@ pub(super) fn plan(
     system: &System,
     plan: &Plan,
     done: Option<&Entry>,
+    by_helper: Option<&Entry>,
 ) -> Value {
     let remedy = what.remedy();
     json!({
@@ -38,6 +39,7 @@ pub(super) fn plan(
         "found": what.incident.as_ref().map_or_else(Vec::new, |incident| clients::clients(incident, what.cause)),
         "remedy": remedy,
         "applied": done,
+        "applied_by_helper": by_helper,
     })
 }
 
@@ -84,11 +86,10 @@ pub(super) fn undone(entry: &Entry, undone: &UndoneEntry) -> Value {
     })
 }
 
-pub(super) fn entry(journal: &FixJournal, entry: &Entry) -> Value {
+pub(super) fn entry(entry: &Entry, is_watched: bool) -> Value {
     let mut object = json!(entry);
     if let Value::Object(fields) = &mut object {
-        let watched =
-            entry.deadline_us.is_some() && entry.is_open() && journal.is_watched(&entry.id);
+        let watched = entry.deadline_us.is_some() && entry.is_open() && is_watched;
         fields.insert("watched".to_owned(), json!(watched));
     }
     object

@@ -1,6 +1,7 @@
 //! `freezeframe fix`: what helps against a cause on this system, made and put back.
 
 mod clients;
+mod helped;
 mod json;
 mod revert;
 mod selection;
@@ -28,6 +29,7 @@ use crate::args::Fix;
 use crate::config::Config;
 use crate::{causes, journals, memory, targets};
 
+pub(crate) use self::helped::leases as helper_leases;
 pub(crate) use self::revert::{entry_line, revert_unsettled};
 
 /// The incident names no cause.
@@ -40,8 +42,8 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn dir(said: Option<&Path>, root: &Root, config: &Config) -> PathBuf {
     let dir = said.map_or_else(
         || {
-            let beside = config.directory(None);
-            root.here(&beside.join("fixes"))
+            let beside = journals::state_dir(config);
+            root.here(&journals::fixes_in(&beside))
         },
         Path::to_owned,
     );
@@ -102,7 +104,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     let plan = plan(&what.cause.fixes, &system);
     if !args.apply {
         if args.json {
-            let shown = json::plan(&what, &system, &plan, None);
+            let shown = json::plan(&what, &system, &plan, None, None);
             output::print_json(&shown)?;
         } else {
             output::print_page(&text::plan(&what, &system, &plan, args))?;
@@ -115,7 +117,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     }
     if chosen.is_empty() {
         if args.json {
-            let shown = json::plan(&what, &system, &plan, None);
+            let shown = json::plan(&what, &system, &plan, None, None);
             output::print_json(&shown)?;
         }
         return Ok(ExitCode::SUCCESS);
@@ -124,6 +126,49 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         output::print("nothing was changed")?;
         return Ok(ExitCode::SUCCESS);
     }
+    let (by_helper, chosen) = helped::part(args, &root, chosen)?;
+    let lease = match (by_helper.as_slice(), args.for_time) {
+        (changes @ [_, ..], Some(time)) => Some(helped::make(&what.cause.id, time, changes)?),
+        _ => None,
+    };
+    let done = match chosen.is_empty() {
+        true => None,
+        false => match make(args, &config, &journal_dir, root, &what, &chosen, access) {
+            Ok(done) => Some(done),
+            Err(error) => {
+                // All or none, whoever makes it.
+                if let Some(lease) = &lease {
+                    helped::put_back(&lease.id)?;
+                }
+                return Err(error);
+            }
+        },
+    };
+    if args.json {
+        let entry = done.as_ref().map(|done| &done.entry);
+        let shown = json::plan(&what, &system, &plan, entry, lease.as_ref());
+        output::print_json(&shown)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let lease = lease.map(|entry| Applied { entry });
+    for (done, chosen) in [(lease, by_helper), (done, chosen)] {
+        if let Some(done) = done {
+            output::print_page(&text::applied(&done, &chosen, &what.remedy()))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the changes ourselves.
+fn make(
+    args: &Fix,
+    config: &Config,
+    journal_dir: &Path,
+    root: Root,
+    what: &SelectedCause,
+    chosen: &[Chosen<'_>],
+    access: Option<&mut Access>,
+) -> Result<Applied> {
     let steps = chosen
         .iter()
         .map(|(_, step, change)| DoneStep {
@@ -139,20 +184,14 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         lease: args.for_time,
         asked_by: None,
     };
-    let journal = FixJournal::open(&journal_dir)?;
+    let journal = FixJournal::open(journal_dir)?;
     if args.for_time.is_some() {
-        remember(&journal_dir, &config);
+        remember(journal_dir, config);
     }
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
     let _told = Waiting::announce("making the changes", None);
-    let done = apply(&locked, order, access, Path::new("/proc/self/exe"))?;
-    if args.json {
-        let shown = json::plan(&what, &system, &plan, Some(&done.entry));
-        output::print_json(&shown)?;
-    } else {
-        output::print_page(&text::applied(&done, &chosen, &what.remedy()))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    let program = Path::new("/proc/self/exe");
+    Ok(apply(&locked, order, access, program)?)
 }
 
 /// The watchdog of a lease of a fix; started by ourselves only.
@@ -163,8 +202,11 @@ pub(crate) fn watchdog() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The steps that are made, with their numbers.
-fn chosen<'a>(args: &Fix, plan: &'a Plan) -> Vec<(usize, &'a Step, &'a Change)> {
+/// A step that is made, with its number.
+type Chosen<'a> = (usize, &'a Step, &'a Change);
+
+/// The steps that are made.
+fn chosen<'a>(args: &Fix, plan: &'a Plan) -> Vec<Chosen<'a>> {
     (1..)
         .zip(&plan.steps)
         .filter(|(_, step)| is_chosen(args, step))
@@ -185,7 +227,7 @@ fn is_chosen(args: &Fix, step: &Step) -> bool {
 }
 
 /// Asks on the terminal.
-fn agreed(chosen: &[(usize, &Step, &Change)]) -> Result<bool> {
+fn agreed(chosen: &[Chosen<'_>]) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!(
             "nothing was changed: there is no terminal to ask at; --yes makes the changes without"

@@ -8,10 +8,10 @@ use cli::output;
 use remedy::fix::{
     Access, Change, Entry, FixJournal, State, Undone, UndoneEntry, Unsettled, settle, undo,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::waiting::Waiting;
-use super::{LOCK_PATIENCE, json, text};
+use super::{LOCK_PATIENCE, helped, json, text};
 use crate::args::Fix;
 use crate::config::Config;
 use crate::targets;
@@ -88,8 +88,15 @@ pub(super) fn settled_line(left: &Unsettled) -> String {
 }
 
 pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<ExitCode> {
-    let Some(journal) = FixJournal::existing(dir)? else {
-        return nothing(args, dir);
+    let journal = FixJournal::existing(dir)?;
+    let own = journal.as_ref().map(FixJournal::list).transpose()?;
+    let mut own = own.iter().flatten().flatten();
+    let (mut objects, mut left) = helped::undo(args, id, own.any(Entry::is_open))?;
+    let is_done = !objects.is_empty();
+    let journal = match journal {
+        Some(journal) if !is_done || id == Some("all") => journal,
+        _ if is_done => return undone(args, &objects, left),
+        _ => return nothing(args, dir),
     };
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
     let _told = Waiting::announce("putting back what was changed", None);
@@ -120,17 +127,15 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
             entries
         }
     };
-    if wanted.is_empty() {
+    if wanted.is_empty() && !is_done {
         return nothing(args, dir);
     }
     if id.is_none() && wanted.len() > 1 {
         for entry in &wanted {
-            output::print_line(&entry_line(&journal, entry))?;
+            output::print_line(&entry_line(entry, journal.is_watched(&entry.id)))?;
         }
         bail!("several fixes are in force: --undo ID, or --undo all");
     }
-    let mut left = false;
-    let mut objects = Vec::new();
     for entry in &mut wanted {
         let mut access = None;
         if entry.needs_server() {
@@ -147,8 +152,12 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
             output::print(&undone_text(entry, &undone))?;
         }
     }
+    undone(args, &objects, left)
+}
+
+fn undone(args: &Fix, objects: &[Value], left: bool) -> Result<ExitCode> {
     if args.json {
-        output::print_json(&json!({"undone": objects}))?;
+        output::print_json(&json!({ "undone": objects }))?;
     }
     Ok(ExitCode::from(u8::from(left)))
 }
@@ -238,19 +247,23 @@ fn restart_of(undone: &UndoneEntry) -> Option<String> {
 }
 
 pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
-    let entries = match FixJournal::existing(dir)? {
-        Some(journal) => journal
-            .list()?
-            .into_iter()
-            .map(|entry| (journal.clone(), entry))
-            .collect(),
-        None => Vec::new(),
-    };
+    let mut entries = Vec::new();
+    if let Some(journal) = FixJournal::existing(dir)? {
+        for entry in journal.list()? {
+            let is_watched = entry
+                .as_ref()
+                .is_ok_and(|entry| journal.is_watched(&entry.id));
+            entries.push((is_watched, entry));
+        }
+    }
+    // The helper looks after its own.
+    let by_helper = helped::leases_for(args).into_iter();
+    entries.extend(by_helper.map(|lease| (true, Ok(lease))));
     if args.json {
         let objects: Vec<_> = entries
             .iter()
-            .map(|(journal, entry)| match entry {
-                Ok(entry) => json::entry(journal, entry),
+            .map(|(is_watched, entry)| match entry {
+                Ok(entry) => json::entry(entry, *is_watched),
                 Err(error) => json!({"error": error.to_string()}),
             })
             .collect();
@@ -260,10 +273,10 @@ pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
     if entries.is_empty() {
         output::print_line(&format!("no fixes in {}", dir.display()))?;
     }
-    for (journal, entry) in &entries {
+    for (is_watched, entry) in &entries {
         match entry {
             Ok(entry) => {
-                let mut text = output::plain(&entry_line(journal, entry));
+                let mut text = output::plain(&entry_line(entry, *is_watched));
                 for step in &entry.steps {
                     text += &format!("\n    {}", output::plain(&step_line(entry, step)));
                 }
@@ -297,10 +310,10 @@ fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
 }
 
 /// One line for an entry: what it is and how far.
-pub(crate) fn entry_line(journal: &FixJournal, entry: &Entry) -> String {
+pub(crate) fn entry_line(entry: &Entry, is_watched: bool) -> String {
     let date = |us: i64| output::date(us / 1000);
     let state = match (entry.state, entry.deadline_us) {
-        (State::Applied, Some(deadline)) if journal.is_watched(&entry.id) => {
+        (State::Applied, Some(deadline)) if is_watched => {
             format!("in force, given back at {}", date(deadline))
         }
         (State::Applied, Some(_)) => {
@@ -323,8 +336,12 @@ pub(crate) fn entry_line(journal: &FixJournal, entry: &Entry) -> String {
     } else {
         String::new()
     };
+    let asker = match entry.asked_by {
+        Some(user) => format!(", asked for by user {user}"),
+        None => String::new(),
+    };
     format!(
-        "{}  {}  {}: {state}{failed}",
+        "{}  {}  {}{asker}: {state}{failed}",
         entry.id,
         date(entry.taken_us),
         entry.cause

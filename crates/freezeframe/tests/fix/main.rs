@@ -20,6 +20,7 @@
 mod harness;
 
 mod contained;
+mod helper;
 mod huge_pages;
 mod kills;
 mod leases;
