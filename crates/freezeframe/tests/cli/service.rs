@@ -17,6 +17,9 @@ use crate::harness::server;
 /// The highest exposure that `systemd-analyze security` may find, of 10.
 const EXPOSURE_MAX: f64 = 4.0;
 
+/// The same of the helper's unit.
+const HELPERS_EXPOSURE_MAX: f64 = 2.0;
+
 /// A user that has nothing on this machine.
 const NOBODYS_UID: u32 = 64_321;
 
@@ -69,18 +72,51 @@ fn systemd_analyze(arguments: &[&str], file: &Path) -> Option<(bool, String)> {
 }
 
 #[test]
-fn the_unit_exposes_little() {
-    let file = packaging("systemd/freezeframe.service");
-    let arguments = ["security", "--offline=true", "--no-pager"];
-    let Some((_, text)) = systemd_analyze(&arguments, &file) else {
-        return;
-    };
-    let level = text
-        .split("exposure level for freezeframe.service: ")
-        .nth(1);
-    let level = level.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    let level = level.unwrap_or_else(|| panic!("{text}"));
-    assert!(level <= EXPOSURE_MAX, "{text}");
+fn the_units_expose_little() {
+    for (name, most) in [
+        ("freezeframe.service", EXPOSURE_MAX),
+        ("freezeframe-lease.service", HELPERS_EXPOSURE_MAX),
+    ] {
+        let file = packaging(&format!("systemd/{name}"));
+        let arguments = ["security", "--offline=true", "--no-pager"];
+        let Some((_, text)) = systemd_analyze(&arguments, &file) else {
+            return;
+        };
+        let level = text.split(&format!("exposure level for {name}: ")).nth(1);
+        let level = level.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+        let level = level.unwrap_or_else(|| panic!("{text}"));
+        assert!(level <= most, "{text}");
+    }
+}
+
+#[test]
+fn the_helper_can_write_what_its_table_has_and_nothing_else() {
+    let unit = fs::read_to_string(packaging("systemd/freezeframe-lease.service")).unwrap();
+    let lines = setting(&unit, "ReadWritePaths");
+    let mut given: Vec<&str> = lines.iter().flat_map(|line| line.split(' ')).collect();
+    given.sort_unstable();
+    let mut table: Vec<String> = remedy::helper::written_paths()
+        .map(|path| format!("-{path}"))
+        .collect();
+    table.sort();
+    assert_eq!(given, table);
+    assert_eq!(setting(&unit, "CapabilityBoundingSet"), [""]);
+    // A network of its own would have settings of its own.
+    assert!(setting(&unit, "PrivateNetwork").is_empty());
+    // Each setting of the kernel that a cause of the program names.
+    for cause in diagnosis::Catalogue::builtin().causes() {
+        for fix in &cause.fixes {
+            if let model::FixAction::Sysctl { key, .. } = &fix.action {
+                let path = format!("-/proc/sys/{}", key.replace('.', "/"));
+                assert!(table.contains(&path), "{}: {key}", cause.id);
+                assert!(
+                    fix.consent.is_none(),
+                    "the helper asks nobody: {}",
+                    cause.id
+                );
+            }
+        }
+    }
 }
 
 #[test]
@@ -109,6 +145,28 @@ fn systemd_understands_the_unit_and_its_drop_ins() {
             ours.is_empty() && (is_good || !said.contains("freezeframe")),
             "{said}"
         );
+    }
+}
+
+#[test]
+fn systemd_understands_the_helper_s_units() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["freezeframe-lease.service", "freezeframe-lease.socket"];
+    for name in names {
+        let text = fs::read_to_string(packaging(&format!("systemd/{name}"))).unwrap();
+        let text = text.replace("/usr/bin/freezeframe", env!("CARGO_BIN_EXE_freezeframe"));
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    for name in names {
+        let file = dir.path().join(name);
+        let Some((_, said)) = systemd_analyze(&["verify", "--man=no"], &file) else {
+            return;
+        };
+        let ours: Vec<&str> = said
+            .lines()
+            .filter(|line| line.contains("freezeframe"))
+            .collect();
+        assert!(ours.is_empty(), "{said}");
     }
 }
 
