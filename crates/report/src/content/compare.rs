@@ -62,6 +62,9 @@ pub(crate) fn in_words(text: &str) -> String {
 fn setting(name: &str) -> String {
     match name.split_once('.') {
         Some(("variables", own)) => own.to_owned(),
+        Some((of, own)) if area_of(name).is_none() => {
+            format!("{} ({of})", own.replace('_', " "))
+        }
         _ => standard::in_words(name),
     }
 }
@@ -262,6 +265,7 @@ mod tests {
             assert_eq!(in_words(text), words);
         }
         assert_eq!(setting("variables.sync_binlog"), "sync_binlog");
+        assert_eq!(setting("server.tcp_ports"), "tcp ports (server)");
         assert!(!setting("packets.show_warnings.senders").contains('.'));
     }
 }
