@@ -5,20 +5,23 @@ use report::format;
 use super::view::{Body, View};
 use crate::ink::{Ink, Line, cut, wrapped};
 use crate::judging::IncidentOutcome;
-use crate::model::{IncidentEntry, StallTimes};
+use crate::model::{IncidentEntry, RecordingKind, StallTimes};
 use crate::table::{Cell, Column, Row, Table};
 
 const COLUMNS: [Column; 6] = [
     Column::text("ONSET (UTC)", 19, 0),
     Column::number("LASTED", 10, 0),
     Column::text("SERVER", 10, 3),
-    Column::text("LEVEL", 8, 1),
+    Column::text("LEVEL", 9, 1),
     Column::rest("CAUSE", 28),
     Column {
         gives_way: 2,
         ..Column::rest("FELT", 36)
     },
 ];
+
+/// The rule of a stall that others captured, without a recorder.
+const IMPORTED: &str = "imported";
 
 /// Lines of each thing that is told of the chosen one.
 const LINES_MAX: usize = 2;
@@ -113,13 +116,21 @@ fn row(view: &View<'_>, listed: &IncidentEntry) -> Row {
         ],
         detail: vec![
             came.map_or_else(String::new, |came| came.felt),
-            format!("noticed by {}: {}", listed.rule, listed.says),
-            path.unwrap_or_else(|| {
-                "no file: it was noticed and not captured, or this is its recording".to_owned()
-            }),
+            match listed.rule.as_str() {
+                IMPORTED => listed.says.clone(),
+                rule => format!("noticed by {rule}: {}", listed.says),
+            },
+            path.unwrap_or_else(|| no_file(view).to_owned()),
         ],
         opens: listed.path.clone(),
         ..Row::default()
+    }
+}
+
+fn no_file(view: &View<'_>) -> &'static str {
+    match view.model.kind {
+        RecordingKind::Captures => "none: it is what these captures show",
+        _ => "none: it was noticed and not captured, or this is its recording",
     }
 }
 
