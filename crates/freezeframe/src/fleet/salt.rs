@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 /// Bytes of a salt, at the least and as it is made.
 const BYTES: usize = 32;
@@ -32,7 +32,8 @@ pub(crate) fn make(path: &Path) -> Result<bool> {
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
     let mut salt = [0; BYTES];
-    getrandom::fill(&mut salt).context("the kernel gives no random bytes")?;
+    getrandom::fill(&mut salt)
+        .map_err(|error| anyhow!("{}: no random numbers for it: {error}", path.display()))?;
     file.write_all(&salt)
         .and_then(|()| file.sync_all())
         .with_context(|| path.display().to_string())?;
