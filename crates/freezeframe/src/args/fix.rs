@@ -22,8 +22,8 @@ use super::ServerArgs;
 Without --apply and --undo nothing is changed. A change is written down before it is made; files of
 others are never edited, and nothing is ever restarted. docs/fix.md says what is changed and how.
 
-Without root, settings of the kernel are made for a time (--for) by freezeframe-lease.socket, for members
-of the group freezeframe; docs/leases.md.
+Without root, settings of the kernel are made for a time (--for) by freezeframe-lease.socket, for
+members of the group freezeframe: docs/leases.md.
 
 Exit code 0 done, 1 error or something could not be put back, 3 the incident names no cause.")]
 pub(crate) struct Fix {

@@ -59,8 +59,8 @@ A lease is a change of a server for a time, such as its general log switched on.
 before, and given back at the end, on Ctrl-C, and by a second process when the first was killed. Only
 when both were killed is something left behind.
 
-Those that the group freezeframe has by freezeframe-lease.socket are listed too, with who asked; they are
-put back by fix --undo ID.
+Those that the group freezeframe has by freezeframe-lease.socket are listed too, with who asked;
+fix --undo ID puts them back.
 
 Exit code 1 when something could not be given back.")]
 pub(crate) struct Leases {
