@@ -43,10 +43,9 @@ pub(crate) fn start_recorder(
     // The user's own ~/.my.cnf has no say in what the lab does.
     let option_file = server.directory().join("client.cnf");
     std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
-    // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG). As a service it has a share of the processors of its
-    // own; in the session of the load it would queue behind each of its clients (sched(7), the autogroup feature).
+    // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
     let mut child = Command::new("setpriv")
-        .args(["--pdeathsig", "TERM", "--", "setsid"])
+        .args(["--pdeathsig", "TERM", "--"])
         .arg(program()?)
         .args(["record", "--user", "root", "--defaults-file"])
         .arg(&option_file)

@@ -284,11 +284,6 @@ pub enum Step {
         /// How many.
         readers: usize,
     },
-    /// So many other programs at a time use a processor, each as much of it as it gets.
-    Compute {
-        /// How many.
-        programs: usize,
-    },
     /// The server's memory goes to a swap file of so many MiB, again and again.
     Swap {
         /// MiB.
@@ -323,7 +318,6 @@ impl Step {
             | Self::ReadLimit { .. }
             | Self::Copy { .. }
             | Self::ReadMaps { .. }
-            | Self::Compute { .. }
             | Self::Swap { .. }
             | Self::FillDisk { .. } => true,
         }

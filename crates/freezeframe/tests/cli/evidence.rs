@@ -115,6 +115,7 @@ const BY_HAND: &[&str] = &[
     "direct-reclaim",
     "fs-memory-reclaim",
     "linux-auditd",
+    "other-programs-cpu",
     "quorum-lost",
     "steal-time",
 ];

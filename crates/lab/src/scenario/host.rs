@@ -369,7 +369,6 @@ impl Host {
             }
             Step::Copy { mib } => OnHost::Work(Work::copy(&self.own_disk()?.join("copy"), *mib)?),
             Step::ReadMaps { readers } => OnHost::Work(Work::read_maps(self.server()?, *readers)?),
-            Step::Compute { programs } => OnHost::Work(Work::compute(*programs)?),
             Step::Swap { mib } => {
                 let program = testbed::build_victim("pager", scratch)?;
                 let number = match self.swap_disk {

@@ -111,7 +111,6 @@ pub(crate) fn take<'a>(step: &Step, scene: Scene<'a>, duration: Duration) -> Res
         | Step::ReadLimit { .. }
         | Step::Copy { .. }
         | Step::ReadMaps { .. }
-        | Step::Compute { .. }
         | Step::Swap { .. }
         | Step::FillDisk { .. } => {
             let host = scene

@@ -42,18 +42,6 @@ impl Work {
         Ok(work)
     }
 
-    /// So many at a time compute, as programs that compress do.
-    pub(super) fn compute(programs: usize) -> Result<Self> {
-        let mut work = Self::new(Path::new("/proc/stat"));
-        for _ in 0..programs {
-            work.begin(|stop| {
-                compute(stop);
-                Ok(())
-            })?;
-        }
-        Ok(work)
-    }
-
     fn new(path: &Path) -> Self {
         Self {
             stop: Arc::default(),
@@ -121,15 +109,6 @@ fn read(path: &Path, stop: &AtomicBool) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn compute(stop: &AtomicBool) {
-    let mut sum: u64 = 1;
-    while !stop.load(Ordering::Relaxed) {
-        for _ in 0..BLOCK {
-            sum = std::hint::black_box(sum.wrapping_mul(6_364_136_223_846_793_005));
-        }
-    }
 }
 
 #[cfg(test)]
