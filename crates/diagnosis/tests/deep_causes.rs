@@ -507,6 +507,19 @@ fn programs_that_take_what_is_left_take_nothing_from_the_server() {
 }
 
 #[test]
+fn threads_that_wait_for_something_else_do_not_wait_for_a_processor() {
+    let locked = host::other_programs()
+        .level("cpu.procs_running", 2.0, 90.0)
+        .rate("threads.by_name.mysqld.wait_ns", 1e7, 1.5e9)
+        .verdict();
+    let told = named(&locked);
+    assert!(
+        told.iter().all(|(cause, _)| *cause != "other-programs-cpu"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn pages_that_wait_to_be_written_are_no_stall_of_a_server_that_does_not_wait_for_them() {
     assert_eq!(
         named(&host::writeback().verdict()),
