@@ -9,7 +9,7 @@ use crate::once::once;
 use crate::verdict::{Finding, Remedy};
 
 /// Places in a step, and what stands there where nothing is known.
-const PLACES: [(&str, &str); 2] = [("id", "ID"), ("pid", "PID")];
+const PLACES: [(&str, &str); 3] = [("id", "ID"), ("pid", "PID"), ("program", "NAME")];
 
 /// The place of who it is, in words.
 const WHO: &str = "who";
@@ -22,7 +22,9 @@ pub(crate) fn mistake(text: &str) -> Option<String> {
             return Some("'{' is not closed".to_owned());
         };
         if place != WHO && PLACES.iter().all(|(known, _)| *known != place) {
-            return Some(format!("there is no place {{{place}}}: id, pid, who"));
+            return Some(format!(
+                "there is no place {{{place}}}: id, pid, program, who"
+            ));
         }
         rest = after;
     }
@@ -32,7 +34,7 @@ pub(crate) fn mistake(text: &str) -> Option<String> {
 impl Advice {
     /// The step as it is told where no incident is at hand.
     pub(crate) fn in_general(&self) -> Vec<String> {
-        let general = actors::named(&self.who).map_or("", |who| who.general);
+        let general = actors::general(&self.who).unwrap_or_default();
         let mut step = self.step.replace("{who}", general);
         for (place, word) in PLACES {
             step = step.replace(&format!("{{{place}}}"), word);
@@ -111,8 +113,8 @@ pub fn advise(cause: &Cause, incident: &Incident) -> (Vec<Actor>, Remedy) {
 /// Those of an incident that the remedy of a cause is about.
 fn of_parts(cause: &Cause, scene: &Scene<'_>) -> Vec<Actor> {
     let parts = once(cause.advice.iter().map(|one| one.who.as_str()));
-    let parts = parts.into_iter().filter_map(actors::named);
-    parts.flat_map(|who| who.actors(scene)).collect()
+    let parts = parts.into_iter();
+    parts.flat_map(|who| actors::having(who, scene)).collect()
 }
 
 /// Puts the actors of an incident into a finding, and its remedy in words that fit them.

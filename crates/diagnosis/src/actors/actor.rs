@@ -52,6 +52,12 @@ pub struct Actor {
     /// Process id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    /// Name of a program beside the server, as the kernel has it: 15 bytes at the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// How many processors it kept busy, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<f64>,
     /// When the ages were read, milliseconds since 1970 UTC; absent where the record tells no time of day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_ms: Option<i64>,
@@ -70,6 +76,9 @@ impl Actor {
                 _ => format!("connection {id}"),
             };
         }
+        if let Some(program) = &self.program {
+            return format!("program {}", plain(program));
+        }
         match (self.pid, &self.transaction) {
             (Some(pid), _) => format!("process {pid}"),
             (None, Some(transaction)) => {
@@ -84,6 +93,7 @@ impl Actor {
         match place {
             "id" => self.connection.map(|id| id.to_string()),
             "pid" => self.pid.map(|pid| pid.to_string()),
+            "program" => self.program.clone().filter(|name| is_word(name)),
             "who" => Some(self.says.clone()).filter(|says| !says.is_empty()),
             _ => None,
         }
@@ -112,6 +122,12 @@ impl Actor {
         if let Some(time) = self.transaction_seconds {
             parts.push(format!("transaction open for {}", seconds(time)));
         }
+        if let Some(processors) = self.processors {
+            parts.push(format!(
+                "took {} of the processors",
+                show(processors, Show::Count)
+            ));
+        }
         for (count, one, many) in [
             (self.row_locks, "row lock", "row locks"),
             (self.changed_rows, "changed row", "changed rows"),
@@ -134,6 +150,12 @@ impl Actor {
         };
         self
     }
+}
+
+/// It may stand in a command.
+fn is_word(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+-:/".contains(c);
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain)
 }
 
 /// A name that users of the server gave, as it may stand in front of a command: a blank behind a colon begins one there.

@@ -11,6 +11,7 @@
 mod actor;
 mod at_work;
 mod holders;
+mod programs;
 mod scene;
 mod statement;
 
@@ -21,110 +22,71 @@ pub(crate) use scene::Scene;
 /// Actors of one kind that are told of a finding, at the most.
 const ACTORS_MAX: usize = 3;
 
-/// A part that somebody can have in a stall.
-pub(crate) struct Who {
-    /// Its name in cause files.
-    pub(crate) name: &'static str,
-    /// What it is called where nobody has it.
-    pub(crate) general: &'static str,
-    find: fn(&Scene<'_>) -> Vec<Actor>,
+/// Names of all parts that somebody can have in a stall, as cause files have them.
+pub(crate) const PARTS: &str = "\
+    row-lock-holder, prepared-transaction, metadata-lock-holder, table-lock-holder, global-lock-holder, \
+    user-lock-holder, flush-blocker, waiting-ddl, running-ddl, global-lock-statement, binlog-reader, \
+    long-statement, oldest-transaction, busy-program, map-reader, server";
+
+/// What a part is called where nobody has it, and what finds those that have it.
+type Part = (&'static str, fn(&Scene<'_>) -> Vec<Actor>);
+
+fn part(name: &str) -> Option<Part> {
+    let part: Part = match name {
+        "row-lock-holder" => ("the transaction in front", holders::row_locks),
+        "prepared-transaction" => ("the prepared transaction", holders::prepared),
+        "metadata-lock-holder" => ("the session in front", holders::metadata_lock),
+        "table-lock-holder" => ("the session in front", holders::table_lock),
+        "global-lock-holder" => ("the session that holds the lock", holders::global_lock),
+        "user-lock-holder" => ("the session that has the name", holders::user_lock),
+        "flush-blocker" => ("the statement in front", holders::flush),
+        "waiting-ddl" => ("the DDL", at_work::waiting_ddl),
+        "running-ddl" => ("the DDL", at_work::ddl),
+        "global-lock-statement" => ("the FLUSH or backup", at_work::global),
+        "binlog-reader" => ("the reader of the binary log", at_work::binlog_reader),
+        "long-statement" => ("the statement", at_work::statements),
+        "oldest-transaction" => ("the oldest transaction", at_work::oldest_transaction),
+        "busy-program" => ("the other program", programs::busy),
+        "map-reader" => ("the program that reads the map", programs::map_readers),
+        "server" => ("the server", at_work::server),
+        _ => return None,
+    };
+    Some(part)
 }
 
-/// All of them.
-pub(crate) const ALL: [Who; 14] = [
-    who(
-        "row-lock-holder",
-        "the transaction in front",
-        holders::row_locks,
-    ),
-    who(
-        "prepared-transaction",
-        "the prepared transaction",
-        holders::prepared,
-    ),
-    who(
-        "metadata-lock-holder",
-        "the session in front",
-        holders::metadata_lock,
-    ),
-    who(
-        "table-lock-holder",
-        "the session in front",
-        holders::table_lock,
-    ),
-    who(
-        "global-lock-holder",
-        "the session that holds the lock",
-        holders::global_lock,
-    ),
-    who(
-        "user-lock-holder",
-        "the session that has the name",
-        holders::user_lock,
-    ),
-    who("flush-blocker", "the statement in front", holders::flush),
-    who("waiting-ddl", "the DDL", at_work::waiting_ddl),
-    who("running-ddl", "the DDL", at_work::ddl),
-    who(
-        "global-lock-statement",
-        "the FLUSH or backup",
-        at_work::global,
-    ),
-    who(
-        "binlog-reader",
-        "the reader of the binary log",
-        at_work::binlog_reader,
-    ),
-    who("long-statement", "the statement", at_work::statements),
-    who(
-        "oldest-transaction",
-        "the oldest transaction",
-        at_work::oldest_transaction,
-    ),
-    who("server", "the server", at_work::server),
-];
-
-const fn who(name: &'static str, general: &'static str, find: fn(&Scene<'_>) -> Vec<Actor>) -> Who {
-    Who {
-        name,
-        general,
-        find,
-    }
+/// What a part is called where nobody has it; nothing where there is none of this name.
+pub(crate) fn general(name: &str) -> Option<&'static str> {
+    part(name).map(|(general, _)| general)
 }
 
-/// Parts of those that others wait behind, who wait for nobody themselves.
-const IN_FRONT: [&str; 7] = [
-    "row-lock-holder",
-    "prepared-transaction",
-    "metadata-lock-holder",
-    "table-lock-holder",
-    "global-lock-holder",
-    "user-lock-holder",
-    "flush-blocker",
-];
+/// Who has this part, those that most speaks for first.
+pub(crate) fn having(name: &str, scene: &Scene<'_>) -> Vec<Actor> {
+    let found = part(name).map_or(Vec::new(), |(_, find)| find(scene));
+    let told = found.into_iter().take(ACTORS_MAX).map(|actor| Actor {
+        who: name.to_owned(),
+        ..actor.reported()
+    });
+    told.collect()
+}
+
+/// Ends of parts of those that others wait behind, who wait for nobody themselves.
+const IN_FRONT: [&str; 3] = ["-lock-holder", "prepared-transaction", "flush-blocker"];
 
 /// Whoever of these surely stands in front of all.
 pub(crate) fn in_front(actors: &[Actor]) -> Option<&Actor> {
-    let mut actors = actors.iter();
-    actors.find(|actor| actor.sure && IN_FRONT.contains(&actor.who.as_str()))
+    let is_front = |actor: &&Actor| IN_FRONT.iter().any(|end| actor.who.ends_with(end));
+    actors.iter().find(|actor| actor.sure && is_front(actor))
 }
 
-/// The part with this name.
-pub(crate) fn named(name: &str) -> Option<&'static Who> {
-    ALL.iter().find(|who| who.name == name)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Who {
-    /// Who has this part, those that most speaks for first.
-    pub(crate) fn actors(&self, scene: &Scene<'_>) -> Vec<Actor> {
-        let mut actors = (self.find)(scene);
-        actors.truncate(ACTORS_MAX);
-        actors
-            .into_iter()
-            .map(|actor| Actor {
-                who: self.name.to_owned(),
-                ..actor.reported()
-            })
-            .collect()
+    #[test]
+    fn each_part_has_somebody_who_finds_it() {
+        for name in PARTS.split(", ") {
+            assert!(general(name).is_some(), "{name}");
+        }
+        assert_eq!(general("nobody"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What an incident tells of who did what, at the moment of the stall that shows most.
 
-use model::{Holder, HolderBy, Millis, ProcessList, Session, TextKind};
+use model::{Holder, HolderBy, Incident, Millis, ProcessList, Session, TextKind};
 use server_text::innodb::{self, ActiveTransaction, InnodbStatus};
 
 use super::actor::Actor;
@@ -23,6 +23,8 @@ pub(super) struct ReportedHolder<'a> {
 /// The moment.
 #[derive(Default)]
 pub(crate) struct Scene<'a> {
+    /// The incident.
+    pub(super) incident: Option<&'a Incident>,
     /// The processlist of the stall with most sessions at work, the latest of these.
     pub(super) list: Option<ProcessList>,
     /// When it was taken, milliseconds since 1970 UTC.
@@ -103,6 +105,7 @@ impl<'a> Scene<'a> {
             took,
             reported: reported.collect(),
             pid: incident.server.pid,
+            incident: Some(incident),
         }
     }
 

@@ -14,9 +14,8 @@ impl Reader<'_> {
         self.there(&raw.who, "who", spanned.span().start)?;
         self.there(&raw.step, "step", spanned.span().start)?;
         let who = raw.who.get_ref();
-        if actors::named(who).is_none() {
-            let names: Vec<&str> = actors::ALL.iter().map(|known| known.name).collect();
-            let problem = format!("'{who}' is none of {}", names.join(", "));
+        if actors::general(who).is_none() {
+            let problem = format!("'{who}' is none of {}", actors::PARTS);
             return Err(self.at(&raw.who, "who", problem));
         }
         let optional = |text: &Option<Spanned<String>>, key| {

@@ -98,7 +98,7 @@ impl Reader<'_> {
                 let Some(who) = &raw.who else {
                     return Err(self.at(spanned, "who", "is missing"));
                 };
-                if actors::named(who.get_ref()).is_none() {
+                if actors::general(who.get_ref()).is_none() {
                     return Err(self.at(who, "who", "is no part that the catalogue knows"));
                 }
                 Ok(FixAction::EndSession {

@@ -286,6 +286,8 @@ mod tests {
             lock: None,
             waiters: None,
             pid: None,
+            program: None,
+            processors: None,
             seen_ms: None,
         }
     }
