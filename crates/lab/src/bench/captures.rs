@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use testbed::{Bulk, made_gdb, made_stalk};
 
 use super::measure::{heading, line, median};
+use crate::product::program;
 
 /// Runs of each.
 const RUNS: usize = 5;
@@ -70,8 +71,8 @@ fn measured(what: &str, target: &str, command: &[&str], path: &Path) -> Result<(
 }
 
 /// Runs it and gives its peak resident memory, KiB, which the kernel keeps.
-fn peak_kib(command: &[&str], path: &Path) -> Result<u64> {
-    let mut child = Command::new("/proc/self/exe")
+pub(super) fn peak_kib(command: &[&str], path: &Path) -> Result<u64> {
+    let mut child = Command::new(program()?)
         .args(command)
         .arg(path)
         .stdout(Stdio::null())

@@ -1,14 +1,14 @@
 //! From a written incident to its verdict: wall time and memory of `explain --json`, and the
 //! catalogue alone on an incident in memory, as a live look has it.
 
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use diagnosis::{Catalogue, diagnose};
 use model::{Incident, Window};
 use testbed::{IncidentSize, made_incident};
 
+use super::captures::peak_kib;
 use super::measure::{heading, line, median};
 
 /// Runs of the program, and of the catalogue.
@@ -44,7 +44,7 @@ pub(super) fn run() -> Result<()> {
     let mut peak = 0;
     for _ in 0..RUNS {
         let begin = Instant::now();
-        peak = peak.max(explain(&path)?);
+        peak = peak.max(peak_kib(&["explain", "--json"], &path)?);
         seconds.push(begin.elapsed().as_secs_f64());
     }
     let whole = median(&seconds);
@@ -70,32 +70,6 @@ pub(super) fn run() -> Result<()> {
         &format!("{ms:.1} ms of CPU (median of {EVALUATIONS})"),
         "<= 20 ms",
     )
-}
-
-/// Runs it and gives its peak resident memory, KiB.
-fn explain(path: &std::path::Path) -> Result<u64> {
-    let mut child = Command::new("/proc/self/exe")
-        .args(["explain", "--json"])
-        .arg(path)
-        .stdout(Stdio::null())
-        .spawn()?;
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let ended = loop {
-        // The kernel keeps the peak itself; it is read until the process is gone.
-        let told = std::fs::read_to_string(&status).unwrap_or_default();
-        let now = told
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        peak = peak.max(now.unwrap_or(0));
-        if let Some(ended) = child.try_wait()? {
-            break ended;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    };
-    ensure!(ended.success(), "explain: {ended}");
-    (peak > 0).then_some(peak).context("/proc has no VmHWM")
 }
 
 /// What the ring would hold two minutes into the stall.
