@@ -92,7 +92,8 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
     let dir = parent.unwrap_or(Path::new(".")).to_owned();
     let recording = config.recorder(dir.clone())?;
     let label = recorded::history_label(path).unwrap_or_default();
-    let (of_recorder, of_stalls) = (dir.clone(), dir.clone());
+    let (of_recorder, of_stalls, of_threads) = (dir.clone(), dir.clone(), dir.clone());
+    let same = label.clone();
     Ok(Box::new(History::new(HistoryOptions {
         path: path.to_owned(),
         dir,
@@ -101,6 +102,7 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
         diagnose: Box::new(|incident| diagnose_closely(incident, causes::catalogue())),
         noted: Box::new(move || noted(&of_stalls)),
         ask: Box::new(move || control::now(&of_recorder, &label)),
+        stacks: Box::new(move |for_ms| control::stacks(&of_threads, &same, for_ms)),
         now: || jiff::Timestamp::now().as_millisecond(),
     })))
 }

@@ -9,7 +9,9 @@ use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
 use crate::listing::Listing;
-use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes, is_same_stall};
+use crate::model::{
+    Model, NotedStall, RecentStacks, RecorderState, RecordingKind, StallTimes, is_same_stall,
+};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -36,6 +38,12 @@ const YOUNG_MS: Millis = 20_000;
 /// How often it is told how far a history reaches that is being written.
 const SPAN_EVERY: Duration = Duration::from_secs(30);
 
+/// How often a recorder is asked for stacks.
+const STACKS_EVERY: Duration = Duration::from_secs(2);
+
+/// Stacks of so long are asked for, milliseconds: those of now, and of the time before to compare with.
+const STACKS_MS: Millis = 180_000;
+
 /// What texts are read.
 const TEXTS: [TextKind; 2] = [TextKind::Processlist, TextKind::Semaphores];
 
@@ -58,6 +66,8 @@ pub struct HistoryOptions {
     pub noted: Box<dyn Fn() -> Option<Vec<NotedStall>> + Send>,
     /// What the recorder says of itself; nothing where none runs.
     pub ask: Box<dyn FnMut() -> Option<RecorderState> + Send>,
+    /// What the recorder has in memory of its server's threads, of so many milliseconds; nothing where none runs.
+    pub stacks: Box<dyn FnMut(Millis) -> Option<RecentStacks> + Send>,
     /// The time now, milliseconds since 1970 UTC.
     pub now: fn() -> i64,
 }
@@ -74,6 +84,9 @@ pub struct History {
     said: Option<(i64, Verdict)>,
     /// A recorder runs, or did since it was opened: one that is gone may come back, and its silence is to be seen.
     is_recorded: bool,
+    wants_stacks: bool,
+    /// When the recorder was asked for stacks, and what it had in memory.
+    stacks: Option<(Instant, Option<RecentStacks>)>,
 }
 
 impl History {
@@ -87,6 +100,8 @@ impl History {
             listing: Listing::default(),
             first: None,
             is_recorded,
+            wants_stacks: false,
+            stacks: None,
         }
     }
 
@@ -174,6 +189,19 @@ impl History {
             .collect()
     }
 
+    /// The stacks that the recorder has in memory, in place of those that no history keeps.
+    fn take_stacks(&mut self, incident: &mut Incident) {
+        let is_new = |at: &Instant| at.elapsed() < STACKS_EVERY;
+        if !self.stacks.as_ref().is_some_and(|(at, _)| is_new(at)) {
+            // A recorder that is slow to answer is left alone for as long.
+            let got = (self.options.stacks)(STACKS_MS);
+            self.stacks = Some((Instant::now(), got));
+        }
+        if let Some((_, Some(got))) = &self.stacks {
+            incident.stacks = got.on(&incident.clock);
+        }
+    }
+
     /// The first and the last recorded moment. Telling them reads through all minutes of the history, so beside a recorder
     /// that writes it now they are told twice a minute.
     fn span(&mut self, is_written: bool) -> Result<Option<(i64, i64)>> {
@@ -217,6 +245,9 @@ impl Source for History {
             return Ok(None);
         };
         let mut incident = stretch.incident;
+        if self.wants_stacks && answers {
+            self.take_stacks(&mut incident);
+        }
         // A recorder that runs and wrote none down noticed none.
         let noted = noted.or_else(|| answers.then(Vec::new));
         let stalls = self.stalls(&incident, noted.as_deref(), told.as_ref());
@@ -278,6 +309,10 @@ impl Source for History {
         }))
     }
 
+    fn want_stacks(&mut self, wanted: bool) {
+        self.wants_stacks = wanted;
+    }
+
     fn every(&self) -> Option<Duration> {
         self.is_recorded.then_some(EVERY)
     }
@@ -289,12 +324,16 @@ impl Source for History {
     fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf> {
         let mut kept = model.clone();
         kept.incident = cut(&model.incident, self.options.before_ms);
+        let which = match kept.incident.stacks.is_empty() {
+            true => "stacks, profile, lock table, statements on the wire",
+            false => "statements on the wire",
+        };
         kept.incident.absent.push(TimedAbsent {
             first: kept.incident.stall.onset,
             last: kept.incident.stall.onset,
             count: 1,
             absent: Absent::new(
-                "stacks, profile, lock table, statements on the wire",
+                which,
                 Reason::NotRecorded,
                 "it was made of the history, which keeps none; an incident that is captured has them",
             ),
@@ -380,6 +419,12 @@ fn cut(incident: &Incident, before_ms: Millis) -> Incident {
         ..incident.clone()
     };
     cut.texts.retain(|timed| is_inside(timed.at));
+    let stacks = &mut cut.stacks;
+    stacks.snapshots.retain(|one| is_inside(one.at));
+    let overlaps = |from: Millis, to: Millis| to >= window.from && from <= window.to;
+    stacks.runs.retain(|run| overlaps(run.from, run.to));
+    stacks.profiles.retain(|one| overlaps(one.from, one.to));
+    stacks.locks.retain(|table| overlaps(table.from, table.to));
     cut.facts.retain(|timed| timed.at <= window.to);
     cut.absent
         .retain(|timed| timed.last >= window.from && timed.first <= window.to);

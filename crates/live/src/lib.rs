@@ -60,7 +60,9 @@ pub use history::{Diagnose, History, HistoryOptions};
 pub use ink::{Ink, Line, Palette};
 pub use judging::{IncidentOutcome, Judge, Outcomes};
 pub use listing::list;
-pub use model::{IncidentEntry, Model, NotedStall, RecorderState, RecordingKind, StallTimes};
+pub use model::{
+    IncidentEntry, Model, NotedStall, RecentStacks, RecorderState, RecordingKind, StallTimes,
+};
 pub use plain::plain;
 pub use run::{Files, Options, run};
 pub use screens::page;

@@ -7,7 +7,7 @@ use model::{ProbeOutcome, Window};
 use report::evidence::heat::{self, Cell};
 use report::{format, plain_words};
 
-use crate::model::Model;
+use crate::model::{Model, RecorderState};
 use crate::screens;
 use crate::source::Source;
 use crate::state::FlameOf;
@@ -71,6 +71,8 @@ pub fn plain(
                 told.push(change.key);
             }
         }
+        let stalls = |told: &RecorderState| told.stalled_ms.is_some();
+        source.want_stacks(model.recorder.as_ref().is_some_and(stalls));
         let runs_now = model.recorder.is_some();
         if runs && !runs_now {
             print("the recorder does not run any more; waiting for the next one")?;

@@ -54,7 +54,8 @@ pub struct Files<'a> {
 }
 
 enum Ask {
-    Read(Option<i64>),
+    /// The time around a moment, or the newest; with the stacks in a recorder's memory, or without.
+    Read(Option<i64>, bool),
     Tell,
     Export(Arc<Model>, PathBuf),
 }
@@ -78,6 +79,8 @@ struct Opened {
     is_reading: bool,
     /// The time around which nothing was found.
     empty: Option<i64>,
+    /// The last reading was with stacks.
+    has_stacks: bool,
 }
 
 /// Shows a source until its reader ends it.
@@ -201,13 +204,15 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
         next: Instant::now() + every.unwrap_or_default(),
         is_reading: false,
         empty: None,
+        has_stacks: false,
     })
 }
 
 fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>) {
     for ask in asked {
         let got = match ask {
-            Ask::Read(around) => {
+            Ask::Read(around, with_stacks) => {
+                source.want_stacks(with_stacks);
                 let read = source.read(around).map(|model| model.map(Arc::new));
                 Got::Read(around, read, source.every())
             }
@@ -278,19 +283,35 @@ impl Opened {
             clock.wall_ms(self.model.first()),
             clock.wall_ms(self.model.last()),
         );
+        let wanted = self.wants_stacks();
         let ask = match self.state.at_wall_ms {
-            None if !self.model.is_newest => Some(Ask::Read(None)),
+            None if !self.model.is_newest => Some(Ask::Read(None, wanted)),
             Some(wall) if wall < first || (wall > last && !self.model.is_newest) => {
-                (self.empty != Some(wall)).then_some(Ask::Read(Some(wall)))
+                (self.empty != Some(wall)).then_some(Ask::Read(Some(wall), wanted))
             }
-            None if self.every.is_some() && Instant::now() >= self.next => Some(Ask::Read(None)),
+            around if self.every.is_some() && wanted && !self.has_stacks => {
+                Some(Ask::Read(around, wanted))
+            }
+            None if self.every.is_some() && Instant::now() >= self.next => {
+                Some(Ask::Read(None, wanted))
+            }
             Some(_) if self.every.is_some() && Instant::now() >= self.next => Some(Ask::Tell),
             _ => None,
         };
         if let Some(ask) = ask {
+            if let Ask::Read(_, with_stacks) = ask {
+                self.has_stacks = with_stacks;
+            }
             self.next = Instant::now() + self.every.unwrap_or_default();
             self.is_reading = self.asks.send(ask).is_ok();
         }
+    }
+
+    /// Stacks are shown: on the screens of threads, and on others while a stall lasts.
+    fn wants_stacks(&self) -> bool {
+        let screens = [Screen::Threads, Screen::Locks, Screen::Flame];
+        let stalls = |told: &RecorderState| told.stalled_ms.is_some();
+        screens.contains(&self.state.shown) || self.model.recorder.as_ref().is_some_and(stalls)
     }
 
     fn export(&mut self) {

@@ -13,6 +13,10 @@ pub trait Source {
     /// then.
     fn read(&mut self, around: Option<i64>) -> Result<Option<Model>>;
 
+    /// Whether what is read next has the stacks that a recorder has in memory: they cost it more than the rest, and only some
+    /// screens show them.
+    fn want_stacks(&mut self, _wanted: bool) {}
+
     /// How long to wait before it is read again; never where it does not change.
     fn every(&self) -> Option<Duration> {
         None

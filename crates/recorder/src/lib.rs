@@ -115,4 +115,5 @@ pub use recording::recording;
 pub use replay::{Replayed, replay};
 pub use retention::{Disk, FreeMin, RetentionLimits, RetentionNow, RetentionState, keep_within};
 pub use signals::{all_signals, can_bring, names_of_area};
+pub use stacks::RecentStacks;
 pub use target::Target;

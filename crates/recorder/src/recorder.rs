@@ -32,7 +32,7 @@ use crate::quiet::Quiet;
 use crate::ring::Ring;
 use crate::signals::OWN;
 use crate::sources;
-use crate::stacks::{RawEvidence, StackWatch};
+use crate::stacks::{RawEvidence, RecentStacks, StackWatch};
 use crate::target::{Shared, Target};
 use crate::wake::Wake;
 
@@ -239,6 +239,11 @@ impl Recorder {
     /// How this recorder does, for others to look at.
     pub fn pulse(&self) -> Arc<Pulse> {
         self.pulse.clone()
+    }
+
+    /// What it has in memory of the server's threads, for others to look at.
+    pub fn recent_stacks(&self) -> RecentStacks {
+        RecentStacks::new(self.stacks.clone(), self.clock.clone())
     }
 
     /// Where an incident is asked for, stall or not.

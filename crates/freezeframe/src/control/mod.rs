@@ -6,20 +6,24 @@
 mod socket_client;
 mod socket_server;
 
-pub(crate) use socket_client::{PendingCapture, ask, is_there, now};
+pub(crate) use socket_client::{PendingCapture, ask, is_there, now, stacks};
 pub(crate) use socket_server::{ControlledRecorder, ControlledRecorders, serve};
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use model::{Clock, StackEvidence};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Longest request, bytes.
 const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
-/// Longest answer, bytes: it has a line of names for each server, and the verdict on a stall.
-const ANSWER_BYTES_MAX: u64 = 4 << 20;
+/// Longest answer, bytes: stacks of some minutes. Others have a line of names for each server, and the verdict on a stall.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
+
+/// Stacks are of so long at the most, milliseconds: what the recorder has in memory.
+const STACKS_MS_MAX: u64 = 180_000;
 
 /// How long the other side may take for a line.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -41,6 +45,13 @@ enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<String>,
     },
+    /// What threads did in the last time.
+    Stacks {
+        /// How long, milliseconds.
+        for_ms: u64,
+        /// Those of the server with this label.
+        server: String,
+    },
 }
 
 /// The answer.
@@ -51,8 +62,19 @@ enum Answer {
     Captures(Vec<Capture>),
     /// How they do.
     Now(Vec<Doing>),
+    /// What the threads did; nothing where the server is not recorded.
+    Stacks(Option<Box<Stacks>>),
     /// Why there is none.
     Error(String),
+}
+
+/// Stacks in a recorder's memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Stacks {
+    /// How their times relate to the time of day.
+    clock: Clock,
+    /// The stacks, profiles and lock tables.
+    stacks: StackEvidence,
 }
 
 /// How a recorder does.

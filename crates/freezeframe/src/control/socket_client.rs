@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use live::RecorderState;
+use live::{RecentStacks, RecorderState};
 
 use super::{ANSWER_BYTES_MAX, Answer, Capture, PATIENCE, Request, is_socket_name};
 
@@ -56,7 +56,7 @@ pub(crate) fn ask(dir: &Path, for_ms: u64, server: Option<&str>) -> Result<Vec<P
                     capture,
                 }));
             }
-            Answer::Now(_) => bail!("the recorder answers something else"),
+            Answer::Now(_) | Answer::Stacks(_) => bail!("the recorder answers something else"),
             Answer::Error(error) => bail!("the recorder says: {error}"),
         }
     }
@@ -91,6 +91,23 @@ pub(crate) fn now(dir: &Path, server: &str) -> Option<RecorderState> {
         }
     }
     silent
+}
+
+/// What the recorder of this server has in memory of its threads' last time, milliseconds; nothing where none runs, or an
+/// older one that does not tell.
+pub(crate) fn stacks(dir: &Path, server: &str, for_ms: u64) -> Option<RecentStacks> {
+    let request = Request::Stacks {
+        for_ms,
+        server: server.to_owned(),
+    };
+    let mut there = sockets(dir).into_iter().filter(|socket| is_there(socket));
+    there.find_map(|socket| match exchange(&socket, &request) {
+        Ok(Answer::Stacks(Some(told))) => Some(RecentStacks {
+            clock: told.clock,
+            stacks: told.stacks,
+        }),
+        _ => None,
+    })
 }
 
 fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
@@ -138,6 +155,7 @@ mod tests {
             label: "3306".to_owned(),
             asked,
             pulse: std::sync::Arc::default(),
+            stacks: recorder::RecentStacks::default(),
         });
         let served = serve(dir.path(), recorded).unwrap();
         let socket = sockets(dir.path()).remove(0);
@@ -151,6 +169,13 @@ mod tests {
         assert!(ask(dir.path(), 1000, Some("3307")).unwrap().is_empty());
         assert_eq!(now(dir.path(), "3306"), Some(RecorderState::default()));
         assert_eq!(now(dir.path(), "3307"), None);
+        assert!(
+            stacks(dir.path(), "3306", 60_000)
+                .unwrap()
+                .stacks
+                .is_empty()
+        );
+        assert_eq!(stacks(dir.path(), "3307", 60_000), None);
         let Err(error) = ask(dir.path(), 1000, None) else {
             panic!("nobody is there to answer");
         };

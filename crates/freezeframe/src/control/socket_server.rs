@@ -9,10 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use recorder::{CaptureRequests, Pulse};
+use recorder::{CaptureRequests, Pulse, RecentStacks};
 use rustix::net::sockopt::socket_peercred;
 
-use super::{Answer, Capture, Doing, PATIENCE, REQUEST_BYTES_MAX, Request, path, socket_client};
+use super::{
+    Answer, Capture, Doing, PATIENCE, REQUEST_BYTES_MAX, Request, STACKS_MS_MAX, Stacks, path,
+    socket_client,
+};
 
 /// A recorder looks for requests four times a second.
 const BEAT_MAX: Duration = Duration::from_secs(2);
@@ -26,6 +29,8 @@ pub(crate) struct ControlledRecorder {
     pub(crate) asked: Arc<CaptureRequests>,
     /// How it does.
     pub(crate) pulse: Arc<Pulse>,
+    /// What its server's threads do.
+    pub(crate) stacks: RecentStacks,
 }
 
 /// The recorders that can be asked; some come and go.
@@ -104,8 +109,15 @@ fn answer(stream: &UnixStream, recorders: &[ControlledRecorder]) -> Result<()> {
     };
     let mut line = serde_json::to_vec(&answer)?;
     line.push(b'\n');
+    let is_large = matches!(answer, Answer::Stacks(Some(_)));
+    drop(answer);
     let mut stream = stream;
-    Ok(stream.write_all(&line)?)
+    let written = stream.write_all(&line);
+    drop(line);
+    if is_large {
+        kernel::heap::give_back();
+    }
+    Ok(written?)
 }
 
 fn request(stream: &UnixStream) -> Result<Request> {
@@ -122,6 +134,12 @@ fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answ
             let all = recorders.iter();
             let own = all.filter(|recorder| is_wanted(server.as_deref(), &recorder.label));
             return Ok(Answer::Now(own.map(doing).collect()));
+        }
+        Request::Stacks { for_ms, server } => {
+            let own = recorders.iter().find(|one| one.label == *server);
+            let latest = own.map(|one| one.stacks.latest((*for_ms).min(STACKS_MS_MAX)));
+            let told = latest.map(|(clock, stacks)| Box::new(Stacks { clock, stacks }));
+            return Ok(Answer::Stacks(told));
         }
     };
     let promised: Vec<_> = recorders

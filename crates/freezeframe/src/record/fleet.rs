@@ -364,6 +364,7 @@ impl Around {
             label,
             asked: recorder.capture_requests(),
             pulse: recorder.pulse(),
+            stacks: recorder.recent_stacks(),
         });
         Ok(recorder)
     }

@@ -104,8 +104,11 @@ pub(super) fn head(view: &View<'_>, samples: &Samples, ranked: &str, keys: &str)
         FlameOf::Processors => ("ON CPU  ", "o waiting"),
         FlameOf::Waiting => ("WAITING ", "o on CPU"),
     };
+    let others = samples.others.map_or(String::new(), |others| {
+        format!("; other programs {}", format::share(others))
+    });
     let text = format!(
-        "{}: {} samples, before {}{ranked}",
+        "{}: {} samples, before {}{others}{ranked}",
         view.span(samples.now.from, samples.now.to),
         samples.now.samples(),
         samples.before.as_ref().map_or(0, Profile::samples)

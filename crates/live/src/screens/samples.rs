@@ -25,6 +25,8 @@ pub(super) struct Samples {
     pub(super) before: Option<Profile>,
     /// Threads that waited on average, now and before; nothing where the samples are of the processors.
     pub(super) waiting: Option<[Option<f64>; 2]>,
+    /// Which part of the processors' samples other programs took, which are left out; nothing where none did.
+    pub(super) others: Option<f64>,
 }
 
 /// The samples that the screen is of.
@@ -47,10 +49,21 @@ fn on_processors(view: &View<'_>) -> Option<Samples> {
     })?;
     let calm = view.normal();
     let is_calm = |profile: &&Profile| profile.from >= calm.from && profile.to <= calm.to;
+    let before = merged(profiles.iter().filter(is_calm).cloned());
+    // The server is what is looked at; a profile of others alone is theirs.
+    let is_apart = now.counts.iter().any(|row| row.server);
+    let own = |mut profile: Profile| {
+        profile.counts.retain(|row| row.server || !is_apart);
+        profile
+    };
+    let all = now.samples() as f64;
+    let now = own(now);
+    let others = 1.0 - now.samples() as f64 / all;
     Some(Samples {
         now,
-        before: merged(profiles.iter().filter(is_calm).cloned()),
+        before: before.map(own),
         waiting: None,
+        others: Some(others).filter(|others| *others > 0.0),
     })
 }
 
@@ -82,6 +95,7 @@ fn waiting(view: &View<'_>) -> Option<Samples> {
         waiting: Some([threads(&now), before.as_ref().and_then(threads)]),
         now,
         before,
+        others: None,
     })
 }
 

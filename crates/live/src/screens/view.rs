@@ -133,6 +133,10 @@ impl<'a> View<'a> {
             None if onset.is_some() => {
                 "a history keeps none, they will be in the incident of this stall: 8"
             }
+            None if self.model.has_recent_stacks(self.at) => taken,
+            None if self.model.kind == RecordingKind::Recorder => {
+                "the recorder has those of the last minutes in memory, incidents keep them: 8"
+            }
             None if is_history => "a history keeps none, incidents have them: 8",
             None => taken,
         };

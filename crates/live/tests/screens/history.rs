@@ -1,15 +1,18 @@
 //! A history that a recorder writes, read as the view does.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use diagnosis::Level;
 use live::{
-    History, HistoryOptions, Model, NotedStall, RecorderState, RecordingKind, Source, State, page,
+    History, HistoryOptions, Model, NotedStall, RecentStacks, RecorderState, RecordingKind, Source,
+    State, page,
 };
 use model::{Fact, Incident, Reading, Sample, SignalKind as Counts, SourceData, Text};
 use store::{HistoryLimits, SessionStart};
 
-use crate::{fixture, made};
+use crate::{fixture, keys, made, typed};
 
 /// The wall clock at the incident's zero, and at its end.
 const ZERO: i64 = 1_715_483_525_120;
@@ -82,6 +85,7 @@ fn options(path: &Path) -> HistoryOptions {
         diagnose: Box::new(|_| made::verdict()),
         noted: Box::new(|| None),
         ask: Box::new(|| None),
+        stacks: Box::new(|_| None),
         now: || END,
     }
 }
@@ -274,4 +278,85 @@ fn the_recorder_knows_best_what_was_a_stall() {
         .unwrap()
         .unwrap();
     assert_eq!(seconds(&kept), [(100, Some(110)), (240, Some(244))]);
+}
+
+#[test]
+fn stacks_come_from_the_memory_of_a_recorder_that_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    // Its clock began 70 s before that of what is read, so its times are later by as much.
+    let recorded = fixture::incident();
+    let (early, mut stacks) = (70_000, recorded.stacks.clone());
+    stacks.snapshots.iter_mut().for_each(|one| one.at += early);
+    for run in &mut stacks.runs {
+        (run.from, run.to) = (run.from + early, run.to + early);
+    }
+    for profile in &mut stacks.profiles {
+        (profile.from, profile.to) = (profile.from + early, profile.to + early);
+    }
+    for table in &mut stacks.locks {
+        (table.from, table.to) = (table.from + early, table.to + early);
+    }
+    let in_memory = RecentStacks {
+        clock: model::Clock {
+            wall_at_zero_ms: ZERO - early as i64,
+            ..recorded.clock.clone()
+        },
+        stacks,
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let recorder = |told: Option<RecorderState>| {
+        let (asked, in_memory) = (asked.clone(), in_memory.clone());
+        History::new(HistoryOptions {
+            ask: Box::new(move || told.clone()),
+            stacks: Box::new(move |_| {
+                asked.fetch_add(1, Ordering::Relaxed);
+                Some(in_memory.clone())
+            }),
+            ..options(&path)
+        })
+    };
+    let answers = RecorderState {
+        beat_age_ms: Some(200),
+        ..RecorderState::default()
+    };
+    let mut source = recorder(Some(answers));
+    let model = source.read(None).unwrap().unwrap();
+    assert!(model.incident.stacks.is_empty());
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    source.want_stacks(true);
+    source.read(None).unwrap().unwrap();
+    let model = source.read(None).unwrap().unwrap();
+    // Twice within two seconds is one question.
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    let moved = &model.incident.stacks;
+    let wall = |clock: &model::Clock, table: &model::LockTable| clock.wall_ms(table.from);
+    let tables = |clock: &model::Clock, stacks: &model::StackEvidence| -> Vec<i64> {
+        stacks.locks.iter().map(|one| wall(clock, one)).collect()
+    };
+    assert_eq!(
+        tables(model.clock(), moved),
+        tables(&recorded.clock, &recorded.stacks)
+    );
+    for (press, wanted) in [("2", "THREADS 401"), ("3", "398"), ("4", "ON CPU")] {
+        let mut state = State::new(&model, false);
+        state.at_wall_ms = Some(ZERO + 262_000);
+        keys(&model, &mut state, &typed(press), (100, 30));
+        let shown = text(&model, &state);
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    // Nobody records: nothing is asked, and nothing is made up.
+    let mut source = recorder(None);
+    source.want_stacks(true);
+    assert!(
+        source
+            .read(None)
+            .unwrap()
+            .unwrap()
+            .incident
+            .stacks
+            .is_empty()
+    );
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }

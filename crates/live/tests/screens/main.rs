@@ -353,6 +353,33 @@ fn a_history_says_where_the_stacks_of_a_stall_are() {
 }
 
 #[test]
+fn other_programs_are_told_beside_the_servers_flame_graph() {
+    let alone = fixture::model();
+    let mut beside = alone.clone();
+    for profile in &mut beside.incident.stacks.profiles {
+        let others: Vec<_> = profile
+            .counts
+            .iter()
+            .map(|row| model::ProfileCount {
+                server: false,
+                ..row.clone()
+            })
+            .collect();
+        profile.counts.extend(others);
+    }
+    let shown = |model: &Model| -> Vec<String> {
+        let mut state = State::new(model, false);
+        keys(model, &mut state, &typed("4"), (120, 40));
+        let shown = text(&cells(model, &state, (120, 40), Palette::Off));
+        shown.lines().map(str::to_owned).collect()
+    };
+    let (alone, beside) = (shown(&alone), shown(&beside));
+    let differ: Vec<&String> = beside.iter().filter(|line| !alone.contains(line)).collect();
+    assert_eq!(differ.len(), 1, "{differ:?}");
+    assert!(differ[0].contains("other programs 50"), "{differ:?}");
+}
+
+#[test]
 fn boxes_have_two_colours() {
     let model = fixture::model();
     let mut state = State::new(&model, false);

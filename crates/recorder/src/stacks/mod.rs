@@ -19,6 +19,7 @@
 //! kept.
 
 mod evidence;
+mod recent;
 mod ring;
 
 use std::collections::HashSet;
@@ -30,6 +31,7 @@ use stacks::images::Images;
 use stacks::{LockLocation, RawStackId, RawStackTable, UnwoundSnapshot};
 
 pub(crate) use evidence::RawEvidence;
+pub use recent::RecentStacks;
 use ring::{SliceKey, StackRing};
 
 /// How long a burst lasts: the one of the trigger, and those that follow while the stall lasts.

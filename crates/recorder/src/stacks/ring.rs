@@ -243,6 +243,18 @@ impl StackRing {
         });
     }
 
+    /// How many runs of threads and rows of profiles lie within a window.
+    pub(crate) fn rows(&self, window: Window) -> usize {
+        let inside = |from: Millis, to: Millis| to >= window.from && from <= window.to;
+        let runs = self.ended.iter().chain(self.open.values());
+        let slices = self
+            .slices
+            .iter()
+            .filter(|slice| inside(slice.from, slice.to));
+        runs.filter(|run| inside(run.from, run.to)).count()
+            + slices.map(|slice| slice.counts.len()).sum::<usize>()
+    }
+
     /// A copy of what lies within a window.
     pub(crate) fn between(&self, window: Window) -> Evidence {
         let Window { from, to } = window;
