@@ -27,11 +27,15 @@ impl Recording {
     pub(crate) fn start(server: &PrivateServer, dir: &Path, more: &[&str]) -> Self {
         std::fs::create_dir_all(dir.join("hooks")).unwrap();
         let hooks = dir.join("hooks").display().to_string();
+        let fleet = fleet_store(dir.parent().unwrap());
+        std::fs::create_dir_all(fleet.parent().unwrap()).unwrap();
+        let fleet = fleet.display();
         // A hook is given the incident on its standard input and by variables.
         let config = format!(
             "[incident]\nafter_seconds = 2\n\
              [detect]\nsame_incident_seconds = 1\nincidents_per_hour = 100\nsystem_share_min = 2.0\n\
              triggers = [\"Threads_running >= 8 for 1s\", \"Threads_running >= 6 for 2s\"]\n\
+             [fleet]\nurl = \"sqlite://{fleet}\"\n\
              [queries]\ngeneral_log = true\ngeneral_log_seconds = 3\n\
              [[hooks]]\nname = \"all\"\non = [\"start\", \"preliminary\", \"end\", \"verdict\"]\n\
              shell = \"cat > {hooks}/$FREEZEFRAME_EVENT-$$.json; env > {hooks}/$FREEZEFRAME_EVENT-$$.env\"\n\
@@ -79,6 +83,18 @@ impl Recording {
         self.frames().len()
     }
 
+    /// Waits until the fleet has a server and an incident: where it got nothing, nothing is proved of it.
+    pub(crate) fn wait_for_fleet(&self) {
+        let store = fleet_store(self.dir.parent().unwrap());
+        let end = Instant::now() + PATIENCE;
+        for table in ["hosts", "incidents"] {
+            while rows(&store, table) == 0 {
+                assert!(Instant::now() < end, "the fleet has no {table}");
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+    }
+
     /// What the status address tells, into files.
     pub(crate) fn ask_status(&self) {
         for path in ["metrics", "healthz", "healthz/none"] {
@@ -120,6 +136,20 @@ impl Drop for Recording {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What a recorder sends to its fleet, in a test's directory: beside what must have neither values nor names in it.
+fn fleet_store(dir: &Path) -> PathBuf {
+    dir.join("names/sent-to-the-fleet.db")
+}
+
+/// Rows of a table of the fleet's store; none where it is not made yet.
+fn rows(store: &Path, table: &str) -> u32 {
+    let count = format!("SELECT count(*) FROM {table}");
+    let database = rusqlite::Connection::open(store);
+    database
+        .and_then(|database| database.query_row(&count, [], |row| row.get(0)))
+        .unwrap_or(0)
 }
 
 /// Incidents of a directory, the oldest first.

@@ -150,6 +150,7 @@ fn sequence(kind: ServerKind, seed: u64) {
     }
     recorder.wait_for_frames(1);
     recorder.ask_status();
+    recorder.wait_for_fleet();
     recorder.stop();
     eprintln!("statements were heard {heard:?} times by {WAYS:?}");
     assert!(heard[0] > 0 && heard[1] > 0 && heard[2] > 0, "{heard:?}");

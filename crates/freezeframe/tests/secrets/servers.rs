@@ -147,6 +147,7 @@ fn record(
     }
     server.restart().unwrap();
     recorder.wait_for_frames(2);
+    recorder.wait_for_fleet();
     recorder.stop();
 }
 
