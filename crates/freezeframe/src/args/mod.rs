@@ -291,6 +291,16 @@ pub(crate) struct Explain {
     /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
+    /// How many servers of the fleet stalled by this cause; without URL the store that [fleet] of the configuration names
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "html"
+    )]
+    pub(crate) fleet: Option<String>,
     /// Exit with 3 when no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,
@@ -309,6 +319,7 @@ fn explain_help() -> String {
   kubectl logs db-0 | freezeframe explain -
   freezeframe explain --at 03:12                        from the history: the two minutes from 03:12 on
   freezeframe explain --at 20m --for 10m --server 3306  --keep
+  freezeframe explain x.frame --fleet=sqlite:fleet.db   and how many servers of the fleet stalled by it
 
 What others captured is recognised by its content:
 ";
@@ -357,7 +368,7 @@ pub(crate) struct ExplainAt {
     #[arg(long, requires = "at")]
     pub(crate) keep: bool,
     /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
-    #[arg(long, value_name = "FILE", requires = "at")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 

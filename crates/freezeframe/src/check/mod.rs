@@ -18,8 +18,9 @@ use serde_json::json;
 
 use crate::args::Check;
 use crate::config::Config;
+use crate::feed::FleetReached;
 use crate::refused::RefusedLogin;
-use crate::{resource_limits, symbols, targets, targets_file};
+use crate::{feed, resource_limits, symbols, targets, targets_file};
 
 use self::reachability::Unreached;
 
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
     let targets = selected_targets(args, &config)?;
+    let fleet = feed::reached(&config.fleet)?;
     let too_small = resource_limits::too_small(targets.len());
     for target in targets {
         let (label, name, who) = (
@@ -82,6 +84,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
             answer["rights"] = rights::as_json(&access());
             answer["stalls"] = stalls::as_json(&recording, &checked);
             answer["too_small"] = json!(too_small);
+            answer["fleet"] = json!(fleet.as_ref().map(FleetReached::as_json));
             answer["audit"] = audit::as_json(&audit, took_ms);
             answers.push(answer);
         } else {
@@ -103,13 +106,19 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     if args.json {
         output::print_json(&answers)?;
     }
+    if let Some(fleet) = &fleet {
+        if !args.json {
+            output::print(&wrapped("  the fleet      ", &fleet.as_text(), width()))?;
+        }
+        failed.extend(fleet.failed());
+    }
     for line in &failed {
         output::note(line);
     }
     for line in &too_small {
         output::note(line);
     }
-    // Absent evidence is no error: a recording without it is worth having. A server that does not let us in is.
+    // Absent evidence is no error: a recording without it is worth having. A server or a fleet that does not let us in is.
     Ok(match (failed.is_empty(), args.exit_code && serious) {
         (false, _) => ExitCode::FAILURE,
         (true, true) => ExitCode::from(SERIOUS),

@@ -8,6 +8,8 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use ::fleet::any_store::Access;
+use ::fleet::url::StoreUrl;
 use anyhow::{Result, bail};
 use cli::output;
 use diagnosis::{Level, SourceRead, Verdict, diagnose_closely};
@@ -18,6 +20,8 @@ use store::{LoadedIncident, write_private};
 use crate::args::Explain;
 use crate::captures::{self, OpenedCaptures, OpenedInput};
 use crate::config::Config;
+use crate::fleet::known::{KnownInFleet, known};
+use crate::fleet::store_url;
 use crate::{causes, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
@@ -29,6 +33,8 @@ const INCIDENT: &str = "freezeframe incident";
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let config = Config::load(args.history.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
+    let fleet = args.fleet.as_deref().map(|url| store(url, &config));
+    let fleet = fleet.transpose().map_err(cli::usage)?;
     if let Some(page) = &args.html {
         refuse_loss(page, &args.paths)?;
     }
@@ -46,15 +52,48 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
             OpenedInput::Captures(found) => imported(&found, &args.paths)?,
         },
     };
+    let known = fleet.and_then(|(url, access)| in_fleet(&url, access, &verdict));
     match &args.html {
         Some(path) => {
             let page = report::html(&incident, &verdict, &HtmlOptions::default());
             put(path, &page)?;
         }
-        None if args.json => output::print_json_text(&report::json(&incident, &verdict))?,
-        None => output::print_page(&text_of(&incident, &verdict, args))?,
+        None if args.json => {
+            let text = report::json(&incident, &verdict);
+            match &known {
+                Some(known) => output::print_json(&with_fleet(&text, known)?)?,
+                None => output::print_json_text(&text)?,
+            }
+        }
+        None => output::print_page(&text_of(&incident, &verdict, known.as_ref(), args))?,
     }
     Ok(code(args.exit_code, [&verdict]))
+}
+
+/// The store that is meant, and how it is reached.
+fn store(url: &str, config: &Config) -> Result<(StoreUrl, Access)> {
+    if url.is_empty() {
+        return config.fleet.store();
+    }
+    let url = store_url::parse(url)?;
+    let access = store_url::access(&url, None)?;
+    Ok((url, access))
+}
+
+/// What the fleet knows of the first finding. A fleet that does not answer takes nothing from the verdict.
+fn in_fleet(url: &StoreUrl, access: Access, verdict: &Verdict) -> Option<KnownInFleet> {
+    let first = verdict.findings.first()?;
+    let known = known(url, access, &first.cause);
+    known
+        .inspect_err(|error| output::note(&format!("the fleet: {error:#}")))
+        .ok()
+}
+
+/// The verdict as JSON, with what the fleet knows.
+fn with_fleet(text: &str, known: &KnownInFleet) -> Result<serde_json::Value> {
+    let mut all: serde_json::Value = serde_json::from_str(text)?;
+    all["fleet"] = serde_json::to_value(known)?;
+    Ok(all)
 }
 
 /// Writes a page where it is wanted, and tells where.
@@ -79,13 +118,26 @@ fn code<'v>(is_asked: bool, verdicts: impl IntoIterator<Item = &'v Verdict>) -> 
 }
 
 /// The lines that are enough at night, or with everything behind them.
-fn text_of(incident: &Incident, verdict: &Verdict, args: &Explain) -> String {
+fn text_of(
+    incident: &Incident,
+    verdict: &Verdict,
+    known: Option<&KnownInFleet>,
+    args: &Explain,
+) -> String {
     let options = output::text_options();
+    let fleet = known.map(|known| {
+        (
+            format!("In the fleet: {}.", known.sentence()),
+            String::new(),
+        )
+    });
+    let mut lines: Vec<(String, String)> = fleet.into_iter().collect();
     if args.full {
-        let brief = report::brief_text(incident, verdict, &[], &options);
+        let brief = report::brief_text(incident, verdict, &lines, &options);
         return format!("{brief}\n{}", report::text(incident, verdict, &options));
     }
-    report::brief_text(incident, verdict, &more(None, verdict), &options)
+    lines.extend(more(None, verdict));
+    report::brief_text(incident, verdict, &lines, &options)
 }
 
 /// How to see everything, and how to fix it. `file` is named where it is not what the command was given.

@@ -98,6 +98,21 @@ impl FleetConfig {
     }
 }
 
+impl FleetConfig {
+    /// The store that is configured, to be asked.
+    ///
+    /// # Errors
+    ///
+    /// When none is, or it is not well formed.
+    pub(crate) fn store(&self) -> Result<(StoreUrl, Access)> {
+        match self.fleet()?.map(|fleet| fleet.place) {
+            Some(Place::Store(url, access)) => Ok((url, access)),
+            Some(Place::Directory(path)) => bail!("{}: a directory is no store", path.display()),
+            None => bail!("no [fleet] url is configured: --fleet=URL"),
+        }
+    }
+}
+
 impl Fleet {
     /// The salt. Where it lies beside what this recorder may make, it is made.
     pub(super) fn salt(&self) -> Result<Vec<u8>> {

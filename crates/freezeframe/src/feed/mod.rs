@@ -10,6 +10,7 @@
 mod collect;
 mod config;
 mod cursor;
+mod reachability;
 mod send;
 mod spool;
 
@@ -28,6 +29,7 @@ use rustix::fs::FlockOperation;
 use collect::Collector;
 use config::Fleet;
 pub(crate) use config::{FleetConfig, check};
+pub(crate) use reachability::{FleetReached, reached};
 use send::Sender;
 use spool::{Kind, Spool, Waiting};
 

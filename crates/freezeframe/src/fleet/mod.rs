@@ -4,6 +4,7 @@ mod add;
 mod ask;
 mod init;
 mod json;
+pub(crate) mod known;
 pub(crate) mod read;
 pub(crate) mod salt;
 pub(crate) mod store_url;

@@ -105,6 +105,66 @@ fn a_refused_login_is_one_line_that_says_what_to_do() {
 }
 
 #[test]
+fn a_fleet_that_nothing_would_reach_fails_the_check() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let (store, salt) = (at("fleet.db"), at("other.salt"));
+    std::fs::write(&salt, [7; 32]).unwrap();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = closed.local_addr().unwrap().port();
+    drop(closed);
+    let told = |fleet: &str| {
+        std::fs::write(at("freezeframe.toml"), format!("[fleet]\n{fleet}\n")).unwrap();
+        let (config, socket) = (at("freezeframe.toml"), server.socket());
+        let way = [
+            "--user",
+            "root",
+            "--socket",
+            socket.to_str().unwrap(),
+            "--config",
+            &config,
+        ];
+        let (code, text, errors) = check(&way);
+        assert_eq!(code == Some(0), errors.is_empty(), "{text} {errors:?}");
+        let (_, answer) = check_json(&way);
+        assert_eq!(
+            answer["fleet"]["ok"],
+            Value::Bool(code == Some(0)),
+            "{answer:#}"
+        );
+        (code, errors.join("\n"))
+    };
+    let url = format!("url = 'sqlite://{store}'");
+    assert_eq!(told(&url).0, Some(0));
+    assert!(!Path::new(&store).exists(), "a check changes nothing");
+    // Names and statements would be hashed in another way than those that are there.
+    assert!(
+        run(&["fleet", "init", &format!("sqlite://{store}")])
+            .status
+            .success()
+    );
+    assert_eq!(told(&url).0, Some(0));
+    std::fs::remove_file(format!("{store}.salt")).unwrap();
+    for (fleet, why) in [
+        (url.as_str(), "salt"),
+        (&format!("url = 'sqlite://{}'", at("none/fleet.db")), "none"),
+        (&format!("url = '{}'", at("frames")), "frames"),
+        (
+            &format!("url = 'http://me@127.0.0.1:{port}/f'\nsalt_file = '{salt}'"),
+            &port.to_string(),
+        ),
+    ] {
+        let (code, errors) = told(fleet);
+        assert_eq!((code, errors.lines().count()), (Some(1), 1), "{errors}");
+        assert!(
+            errors.contains("fleet: ") && errors.contains(why),
+            "{why}: {errors}"
+        );
+    }
+}
+
+#[test]
 fn a_port_leads_to_the_socket_where_tcp_does_not_let_us_in() {
     // root has a password over TCP, and none over the socket.
     let server = server(&[]);

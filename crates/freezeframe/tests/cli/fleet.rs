@@ -182,6 +182,61 @@ fn a_store_answers_as_a_directory_does() {
     );
 }
 
+/// Two hosts whose kernel killed the server, twice one of them, and one whose kernel did not.
+#[test]
+fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
+    let room = tempfile::tempdir().unwrap();
+    let killed = "mysqld invoked oom-killer: gfp_mask=0x140dca, order=0, oom_score_adj=0\n\
+                  Out of memory: Killed process 4711 (mysqld) total-vm:9034512kB, anon-rss:7801232kB";
+    let written = [
+        ("db1", 1, killed),
+        ("db2", 2, killed),
+        ("db2", 4, killed),
+        ("db3", 3, ""),
+    ];
+    let files = written.map(|(host, minute, line)| {
+        let mut incident = incident(host, minute, "sort");
+        incident.texts = vec![model::TimedText {
+            at: 41_000,
+            text: server_text::stored(model::TextKind::KernelLog, line),
+        }];
+        store::write_incident(&incident, &room.path().join(host)).unwrap()
+    });
+    let (url, room) = (
+        format!("sqlite://{}", room.path().join("fleet.db").display()),
+        room.path(),
+    );
+    said(&run(&["fleet", "init", &url]));
+    said(&run(&["fleet", "add", &url, room.to_str().unwrap()]));
+    let first = files[0].to_str().unwrap();
+    let fleet = format!("--fleet={url}");
+    let told: Value =
+        serde_json::from_str(&said(&run(&["explain", first, "--json", &fleet]))).unwrap();
+    let alone: Value = serde_json::from_str(&said(&run(&["explain", first, "--json"]))).unwrap();
+    assert_eq!(told["findings"], alone["findings"]);
+    let known = &told["fleet"];
+    assert_eq!(known["cause"], told["findings"][0]["cause"]);
+    let numbers =
+        ["servers", "of_servers", "stalls", "stall_seconds"].map(|key| known[key].as_f64());
+    assert_eq!(numbers, [Some(2.0), Some(3.0), Some(3.0), Some(26.0)]);
+    // As the configuration says; and a fleet that is gone takes nothing from the verdict.
+    let config = room.join("freezeframe.toml");
+    std::fs::write(&config, format!("[fleet]\nurl = '{url}'\n")).unwrap();
+    let config = config.to_str().unwrap();
+    let text = said(&run(&["explain", first, "--fleet", "--config", config]));
+    assert!(
+        text.contains("2 of 3 servers stalled by this cause"),
+        "{text}"
+    );
+    let gone = run(&["explain", first, "--fleet=sqlite:///nonexistent/fleet.db"]);
+    assert_eq!(said(&gone), said(&run(&["explain", first])));
+    let error = String::from_utf8(gone.stderr).unwrap();
+    assert!(
+        error.contains("the fleet: ") && error.contains("/nonexistent"),
+        "{error}"
+    );
+}
+
 #[test]
 fn people_see_a_table_the_statement_and_the_questions() {
     let room = tempfile::tempdir().unwrap();

@@ -1,0 +1,92 @@
+//! Whether what a recorder would send to the fleet would arrive: for `check`, which changes nothing.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use fleet::any_store::{AnyStore, address};
+use fleet::clickhouse;
+use fleet::url::StoreUrl;
+use serde_json::{Value, json};
+
+use super::FleetConfig;
+use super::config::{Fleet, Place};
+use crate::fleet::salt;
+
+/// What came of trying the fleet that is configured.
+pub(crate) struct FleetReached {
+    /// Where it is, without user and password.
+    name: String,
+    /// What is there, or why nothing would arrive.
+    outcome: Result<&'static str>,
+}
+
+/// Tries the fleet that is configured; nothing where none is.
+pub(crate) fn reached(config: &FleetConfig) -> Result<Option<FleetReached>> {
+    let fleet = config.fleet()?;
+    Ok(fleet.map(|fleet| FleetReached {
+        outcome: tried(&fleet),
+        name: fleet.name,
+    }))
+}
+
+fn tried(fleet: &Fleet) -> Result<&'static str> {
+    let is_made = match &fleet.place {
+        Place::Directory(path) => {
+            directory(path)?;
+            fleet.salt_file.exists()
+        }
+        Place::Store(StoreUrl::Sqlite(path), _) => {
+            directory(path.parent().unwrap_or(Path::new("/")))?;
+            path.exists()
+        }
+        Place::Store(StoreUrl::ClickHouse(url), access) => {
+            salt::read(&fleet.salt_file)?;
+            !clickhouse::Store::at(address(url, access.clone())?).is_missing()?
+        }
+    };
+    if !is_made {
+        return Ok("reached; the recorder makes the rest");
+    }
+    salt::read(&fleet.salt_file)?;
+    if let Place::Store(url, access) = &fleet.place {
+        AnyStore::open(url, access.clone())?;
+    }
+    Ok("reached")
+}
+
+fn directory(path: &Path) -> Result<()> {
+    let found = path
+        .metadata()
+        .with_context(|| path.display().to_string())?;
+    match found.is_dir() {
+        true => Ok(()),
+        false => bail!("{}: it is no directory", path.display()),
+    }
+}
+
+impl FleetReached {
+    /// Why nothing would arrive, in a line; nothing where it would.
+    pub(crate) fn failed(&self) -> Option<String> {
+        let error = self.outcome.as_ref().err()?;
+        Some(format!("fleet: {}: {error:#}", self.name))
+    }
+
+    /// For people.
+    pub(crate) fn as_text(&self) -> String {
+        match &self.outcome {
+            Ok(found) => format!("{}: {found}", self.name),
+            Err(_) => format!(
+                "{}: nothing that is sent would arrive, see below",
+                self.name
+            ),
+        }
+    }
+
+    /// For programs.
+    pub(crate) fn as_json(&self) -> Value {
+        match &self.outcome {
+            Ok(found) => json!({"name": self.name, "ok": true, "says": found}),
+            Err(error) => json!({"name": self.name, "ok": false, "says": format!("{error:#}")}),
+        }
+    }
+}
