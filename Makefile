@@ -88,7 +88,7 @@ lab: ## every scenario, scored, and every stall noticed: results/lab-score.md, r
 
 accuracy: ## what is named for the captures: results/accuracy.md, docs/reference/evidence.md
 	scripts/need build rust
-	FREEZEFRAME_ACCURACY=1 cargo test --locked -p freezeframe-import --test accuracy
+	FREEZEFRAME_ACCURACY=1 cargo test --locked -p freezeframe-import --test all accuracy
 	cargo test --locked -p freezeframe --test cli accuracy
 	FREEZEFRAME_EVIDENCE=1 cargo test --locked -p freezeframe --test cli evidence
 
@@ -108,8 +108,7 @@ fuzz: ## search longer for input that breaks a reader: FUZZ_CASES=20000
 	scripts/need build rust
 	PROPTEST_CASES=$(FUZZ_CASES) cargo test --locked --release -p freezeframe-sql -p freezeframe-server -p freezeframe-server-text -p freezeframe-import \
 		-p freezeframe-detect -p freezeframe-export \
-		--test properties --test error_log_properties --test literals --test memo --test compat --test logs --test wire --test digests_properties --test innodb_properties \
-		--test attack --test redaction --test cuts
+		--test all --test properties --test logs --test wire --test digests_properties --test attack --test redaction
 
 # The objects are committed: nobody else needs clang. A test fails when one is older than its source.
 BPF_OBJECTS := $(patsubst %.c,%.o,$(wildcard crates/kernel/bpf/*.bpf.c))

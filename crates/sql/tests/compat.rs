@@ -8,8 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
+use crate::common;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

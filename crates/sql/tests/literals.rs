@@ -6,8 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
+use crate::common;
 use proptest::prelude::*;
 use sql::{Fingerprinter, SqlMode, fingerprint_in, redact_in, redact_in_any_mode};
 

@@ -1,7 +1,6 @@
 //! `Fingerprinter` tells what `fingerprint_in` tells, whatever it has seen before.
 
-mod common;
-
+use crate::common;
 use proptest::prelude::*;
 use sql::{ClassKey, Fingerprinter, Lexer, SqlMode, fingerprint_id, fingerprint_in};
 

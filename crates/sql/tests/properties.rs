@@ -1,7 +1,6 @@
 //! What holds for every statement, cut off anywhere.
 
-mod common;
-
+use crate::common;
 use proptest::prelude::*;
 use sql::TokenKind::{Number, String as Text, Unterminated};
 use sql::{

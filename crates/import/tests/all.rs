@@ -1,0 +1,15 @@
+//! The tests of reading captures, one program: each would be linked, and would read the catalogue, alone. A file beside
+//! this one has its line here.
+
+mod accuracy;
+mod cuts;
+mod few;
+mod formats;
+mod hostile;
+mod languages;
+mod lexicon_share;
+mod moments;
+mod pages;
+mod properties;
+mod real_tools;
+mod verdicts;
