@@ -1,11 +1,13 @@
 //! The catalogue: causes as plain data, read from one TOML file each.
 
+use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use crate::cause::Cause;
 use crate::cause_file::{self, CatalogueError, CauseFile};
+use crate::names::Compiled;
 
 /// The files of `causes/`, as (name, text), embedded by `build.rs`.
 const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/builtin_causes.rs"));
@@ -13,7 +15,8 @@ const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/built
 /// Known causes of stalls.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
-    causes: Vec<Cause>,
+    /// The built-in ones are there once, however many catalogues have them.
+    causes: Cow<'static, [Cause]>,
 }
 
 /// The built-in catalogue with a user's own causes.
@@ -32,11 +35,12 @@ pub struct Extended {
 /// The causes of files, by id.
 fn read_all<N: AsRef<str>, T: AsRef<str>>(
     files: &[(N, T)],
+    compiled: Compiled,
 ) -> (BTreeMap<String, CauseFile>, Vec<CatalogueError>) {
     let mut read = BTreeMap::new();
     let mut problems = Vec::new();
     for (name, text) in files {
-        match cause_file::read(name.as_ref(), text.as_ref()) {
+        match cause_file::read(name.as_ref(), text.as_ref(), compiled) {
             Err(found) => problems.extend(found),
             Ok(file) => match read.entry(file.cause.id.clone()) {
                 Entry::Occupied(_) => problems.push(twice(&file)),
@@ -73,7 +77,7 @@ static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
         clippy::expect_used,
         reason = "the files are embedded; the crate's tests load them"
     )]
-    Catalogue::from_files(BUILTIN_FILES).expect("the built-in catalogue is sound")
+    Catalogue::read(BUILTIN_FILES, Compiled::AtFirstUse).expect("the built-in catalogue is sound")
 });
 
 /// The embedded files as (name, text), to load together with others.
@@ -95,7 +99,14 @@ impl Catalogue {
     pub fn from_files<N: AsRef<str>, T: AsRef<str>>(
         files: &[(N, T)],
     ) -> Result<Self, CatalogueError> {
-        let (files, mut problems) = read_all(files);
+        Self::read(files, Compiled::Now)
+    }
+
+    fn read<N: AsRef<str>, T: AsRef<str>>(
+        files: &[(N, T)],
+        compiled: Compiled,
+    ) -> Result<Self, CatalogueError> {
+        let (files, mut problems) = read_all(files, compiled);
         for file in files.values() {
             problems.extend(dangling(file, |id| files.contains_key(id)));
         }
@@ -110,7 +121,7 @@ impl Catalogue {
     /// The built-in causes with those of a user. One that has the id of a built-in cause takes its
     /// place. A file with a mistake is left out; everything that is wrong is told.
     pub fn extended<N: AsRef<str>, T: AsRef<str>>(files: &[(N, T)]) -> Extended {
-        let (mut own, mut problems) = read_all(files);
+        let (mut own, mut problems) = read_all(files, Compiled::Now);
         // Who names a cause that is left out is left out with it.
         let builtin = Self::builtin();
         loop {
@@ -134,18 +145,28 @@ impl Catalogue {
             .cloned()
             .collect();
         let own_ids: BTreeSet<String> = own.keys().cloned().collect();
-        let kept = builtin
-            .causes
-            .iter()
-            .filter(|cause| !own.contains_key(&cause.id));
-        let mut causes: Vec<Cause> = kept.cloned().collect();
-        causes.extend(own.into_values().map(|file| file.cause));
-        causes.sort_by(|left, right| left.id.cmp(&right.id));
+        let catalogue = match own.is_empty() {
+            true => Self {
+                causes: Cow::Borrowed(builtin.causes()),
+            },
+            false => builtin.with(own),
+        };
         Extended {
-            catalogue: Self { causes },
+            catalogue,
             own: own_ids,
             replaced,
             problems,
+        }
+    }
+
+    /// With these causes beside, or in the place of those that have their ids.
+    fn with(&self, own: BTreeMap<String, CauseFile>) -> Self {
+        let kept = (self.causes.iter()).filter(|cause| !own.contains_key(&cause.id));
+        let mut causes: Vec<Cause> = kept.cloned().collect();
+        causes.extend(own.into_values().map(|file| file.cause));
+        causes.sort_by(|left, right| left.id.cmp(&right.id));
+        Self {
+            causes: causes.into(),
         }
     }
 

@@ -1,6 +1,10 @@
 //! Patterns on names of functions and locks, fast: a catalogue has hundreds of them and a record has
 //! thousands of names.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
 use memchr::memmem;
 use regex::{Regex, RegexBuilder};
 
@@ -18,7 +22,7 @@ pub(crate) struct NamePattern {
 #[derive(Debug, Clone)]
 enum How {
     Words(Vec<Word>),
-    Regex(Regex),
+    Regex(LazyRegex),
 }
 
 /// A part of a pattern that means itself.
@@ -44,11 +48,11 @@ impl Word {
 
 impl NamePattern {
     /// Reads a pattern; the error says what is wrong with it.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, compiled: Compiled) -> Result<Self, String> {
         let words: Option<Vec<Word>> = text.split('|').map(word).collect();
         let how = match words {
             Some(words) => How::Words(words),
-            None => How::Regex(regular_expression(text)?),
+            None => How::Regex(LazyRegex::new(text, compiled)?),
         };
         Ok(Self {
             text: text.to_owned(),
@@ -103,6 +107,55 @@ impl NamePattern {
     /// As it stands in the file.
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// When the regular expressions of a catalogue are compiled, which takes half of the time that reading it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compiled {
+    /// At once: a mistake is told where it stands.
+    Now,
+    /// Each when it is first asked, which most are not: the built-in ones have no mistakes, and tests read them so.
+    AtFirstUse,
+}
+
+/// A regular expression of a catalogue.
+#[derive(Debug, Clone)]
+pub(crate) struct LazyRegex {
+    text: String,
+    regex: OnceLock<Regex>,
+}
+
+impl LazyRegex {
+    /// Reads one; the error says what is wrong with it, when it is compiled now.
+    pub(crate) fn new(text: &str, compiled: Compiled) -> Result<Self, String> {
+        let regex = match compiled {
+            Compiled::Now => OnceLock::from(regular_expression(text)?),
+            Compiled::AtFirstUse => OnceLock::new(),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+        })
+    }
+}
+
+impl Deref for LazyRegex {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        #[expect(
+            clippy::expect_used,
+            reason = "built-in; the crate's tests compile all of them"
+        )]
+        self.regex
+            .get_or_init(|| regular_expression(&self.text).expect("a built-in pattern is sound"))
+    }
+}
+
+impl fmt::Display for LazyRegex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -204,7 +257,7 @@ mod tests {
             ("flush_tlb_.*", "flush_tlb_mm_range", true),
             ("a|b", "c", false),
         ] {
-            let parsed = NamePattern::parse(pattern).unwrap();
+            let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
             assert_eq!(parsed.is_match(name), expected, "{pattern} {name}");
             let regex = Regex::new(pattern).unwrap();
             assert_eq!(regex.is_match(name), expected, "{pattern} {name}");
@@ -217,7 +270,7 @@ mod tests {
             "malloc", "^malloc$", "^malloc", "malloc$", "l|^fr", "(oc|x)$", "none", r"\Afree",
             r"mall\z",
         ] {
-            let parsed = NamePattern::parse(pattern).unwrap();
+            let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
             let expected = names.map(|name| parsed.is_match(name));
             assert_eq!(parsed.matches(&all), expected, "{pattern}");
             let text = names.join("\n");
@@ -227,15 +280,21 @@ mod tests {
             );
         }
         assert!(
-            !NamePattern::parse("none|^other")
+            !NamePattern::parse("none|^other", Compiled::Now)
                 .unwrap()
                 .may_match_in("malloc\nfree")
         );
         assert!(matches!(
-            NamePattern::parse("^malloc$|free").unwrap().how,
+            NamePattern::parse("^malloc$|free", Compiled::Now)
+                .unwrap()
+                .how,
             How::Words(_)
         ));
-        assert!(NamePattern::parse("(").is_err());
-        assert!(NamePattern::parse("a||b").unwrap().is_match(""));
+        assert!(NamePattern::parse("(", Compiled::Now).is_err());
+        assert!(
+            NamePattern::parse("a||b", Compiled::Now)
+                .unwrap()
+                .is_match("")
+        );
     }
 }

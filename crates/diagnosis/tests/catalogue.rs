@@ -56,6 +56,18 @@ fn load(text: &str) -> Result<Catalogue, String> {
     Catalogue::from_files(&[("x.toml", text)]).map_err(|error| error.to_string())
 }
 
+/// Patterns of the built-in causes are compiled when they are first asked; here all of them.
+#[test]
+fn the_built_in_files_are_sound_to_their_last_pattern() {
+    let read = Catalogue::from_files(builtin_files()).unwrap();
+    let ids = |catalogue: &Catalogue| -> Vec<String> {
+        let causes = catalogue.causes().iter();
+        causes.map(|cause| cause.id.clone()).collect()
+    };
+    assert_eq!(ids(&read), ids(Catalogue::builtin()));
+    assert!(!read.causes().is_empty());
+}
+
 #[test]
 fn a_sound_file_loads() {
     let catalogue = load(SOUND).unwrap();

@@ -15,6 +15,7 @@ use toml::Spanned;
 use self::raw::{RawCause, RawLookAlike};
 use self::sign::Side;
 use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
+use crate::names::Compiled;
 use crate::verdict::Remedy;
 use expression::ExpressionError;
 
@@ -31,10 +32,15 @@ pub(crate) struct CauseFile {
 
 /// Reads a file; else everything that is wrong with it, at least one thing, in the order in which it
 /// was found.
-pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, Vec<CatalogueError>> {
+pub(crate) fn read(
+    name: &str,
+    text: &str,
+    compiled: Compiled,
+) -> Result<CauseFile, Vec<CatalogueError>> {
     let reader = Reader {
         name,
         text,
+        compiled,
         problems: RefCell::default(),
         taken_out: RefCell::default(),
         old_keys: RefCell::default(),
@@ -58,6 +64,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<CauseFile, Vec<CatalogueErr
 struct Reader<'a> {
     name: &'a str,
     text: &'a str,
+    compiled: Compiled,
     /// Reading goes on behind a mistake, so that all of them can be told.
     problems: RefCell<Vec<CatalogueError>>,
     /// Keys that were there, with a mistake, and were taken out.
@@ -96,16 +103,14 @@ impl Reader<'_> {
 
     fn line(&self, at: usize) -> usize {
         let head = self.text.as_bytes().get(..at).unwrap_or_default();
-        1 + head.iter().filter(|byte| **byte == b'\n').count()
+        // Each cause that a file names is told with its place, should it not be there.
+        1 + memchr::memchr_iter(b'\n', head).count()
     }
 
     /// In characters, from 1.
     fn column(&self, at: usize) -> usize {
         let head = self.text.as_bytes().get(..at).unwrap_or_default();
-        let begin = head
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |end| end + 1);
+        let begin = memchr::memrchr(b'\n', head).map_or(0, |end| end + 1);
         let before = self.text.get(begin..at).unwrap_or_default();
         1 + before.chars().count()
     }

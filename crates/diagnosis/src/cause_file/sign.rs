@@ -7,7 +7,7 @@ use super::{MISSING, Read, Reader, is_id};
 use crate::functions::explain_unknown;
 use crate::human::Show;
 use crate::measure::{Call, FactTest, Limits, Need, Over, Sign, SignalsTest, Taken, Test, Wanted};
-use crate::names::regular_expression;
+use crate::names::LazyRegex;
 use crate::template::Template;
 use expression::{Condition, Expression};
 
@@ -168,7 +168,7 @@ impl Reader<'_> {
 
     fn measure(&self, raw: &RawSign, text: &Spanned<String>) -> Read<Test> {
         let misread = |error| self.within(text, "measure", &error);
-        if let Some(call) = Call::parse(text.get_ref()).map_err(misread)? {
+        if let Some(call) = Call::parse(text.get_ref(), self.compiled).map_err(misread)? {
             return Ok(Test::Call(call));
         }
         let expression = Expression::parse(text.get_ref()).map_err(|mut error| {
@@ -222,8 +222,8 @@ impl Reader<'_> {
         })
     }
 
-    fn regex(&self, text: &Spanned<String>, key: &str) -> Read<regex::Regex> {
-        regular_expression(text.get_ref())
+    fn regex(&self, text: &Spanned<String>, key: &str) -> Read<LazyRegex> {
+        LazyRegex::new(text.get_ref(), self.compiled)
             .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 

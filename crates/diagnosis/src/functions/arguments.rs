@@ -1,8 +1,6 @@
 //! The arguments of a function, by their names.
 
-use regex::Regex;
-
-use crate::names::{NamePattern, regular_expression};
+use crate::names::{Compiled, LazyRegex, NamePattern};
 use expression::ExpressionError;
 
 /// Patterns in a list, at the most.
@@ -25,6 +23,7 @@ pub(crate) struct Arguments {
     pub(crate) column: usize,
     pub(crate) given: Vec<Argument>,
     asked: Vec<&'static str>,
+    compiled: Compiled,
 }
 
 #[derive(Debug)]
@@ -38,11 +37,12 @@ pub(crate) struct Argument {
 pub(crate) type Read<T> = Result<T, ExpressionError>;
 
 impl Arguments {
-    pub(crate) fn at(column: usize) -> Self {
+    pub(crate) fn at(column: usize, compiled: Compiled) -> Self {
         Self {
             column,
             given: Vec::new(),
             asked: Vec::new(),
+            compiled,
         }
     }
 
@@ -147,8 +147,9 @@ impl Arguments {
     }
 
     /// A regular expression.
-    pub(crate) fn regex(&mut self, name: &'static str) -> Read<Option<Regex>> {
-        match self.text(name)?.map(|text| regular_expression(&text)) {
+    pub(crate) fn regex(&mut self, name: &'static str) -> Read<Option<LazyRegex>> {
+        let text = self.text(name)?;
+        match text.map(|text| LazyRegex::new(&text, self.compiled)) {
             None => Ok(None),
             Some(Ok(regex)) => Ok(Some(regex)),
             Some(Err(told)) => self.refuse(name, not_regular(&told)),
@@ -188,7 +189,8 @@ impl Arguments {
         if text.trim().is_empty() {
             return self.refuse(name, "must not be empty");
         }
-        NamePattern::parse(text).or_else(|told| self.refuse(name, not_regular(&told)))
+        NamePattern::parse(text, self.compiled)
+            .or_else(|told| self.refuse(name, not_regular(&told)))
     }
 }
 

@@ -4,6 +4,7 @@ use expression::{Parsed, Parser, is_of_word};
 
 use super::{Argument, Arguments, Value, find};
 use crate::measure::Call;
+use crate::names::Compiled;
 
 /// Longest call with its patterns, in bytes.
 const CALL_BYTES_MAX: usize = 8_000;
@@ -13,14 +14,14 @@ const LIST_MAX: usize = 64;
 
 impl Call {
     /// Reads a call of a function, which is all of the text; nothing where it does not begin with one.
-    pub(crate) fn parse(text: &str) -> Parsed<Option<Self>> {
+    pub(crate) fn parse(text: &str, compiled: Compiled) -> Parsed<Option<Self>> {
         let mut parser = Parser::new(text, CALL_BYTES_MAX)?;
         parser.blanks();
         let name = parser.run(is_of_word);
         let Some((kind, known)) = find(name) else {
             return Ok(None);
         };
-        let mut arguments = arguments_of(&mut parser, name)?;
+        let mut arguments = arguments_of(&mut parser, name, compiled)?;
         parser.end(&format!("{name} stands alone: the end expected"))?;
         let function = (known.read)(&mut arguments)?;
         arguments.end(name)?;
@@ -33,8 +34,8 @@ impl Call {
 }
 
 /// The arguments of a function, in parentheses.
-fn arguments_of(parser: &mut Parser<'_>, function: &str) -> Parsed<Arguments> {
-    let mut arguments = Arguments::at(parser.column());
+fn arguments_of(parser: &mut Parser<'_>, function: &str, compiled: Compiled) -> Parsed<Arguments> {
+    let mut arguments = Arguments::at(parser.column(), compiled);
     parser.expect("(", &format!("after {function}"))?;
     while !parser.take(")") {
         parser.blanks();
@@ -99,12 +100,12 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics_on_any_text(text in ".{0,120}") {
-            let _ = Call::parse(&format!("threads({text}"));
+            let _ = Call::parse(&format!("threads({text}"), Compiled::Now);
         }
 
         #[test]
         fn never_panics_on_calls(text in "(sessions|threads|log_largest)\\((state|stack|line|direct)? ?=? ?('[a(]{0,2}'{0,3}|[\\[\\],5.-]{0,6}|\u{e9}|kernel){0,4}[,)]{0,2}") {
-            if let Err(error) = Call::parse(&text) {
+            if let Err(error) = Call::parse(&text, Compiled::Now) {
                 prop_assert!(error.column >= 1 && error.column <= text.chars().count() + 1);
             }
         }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use model::{Millis, TextKind, Window};
-use regex::Regex;
 
 use super::{Arguments, Read};
 use crate::evidence::{Evidence, LOG_REACH_MS};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
-use crate::names::{NamePattern, may_match_a_line};
+use crate::names::{LazyRegex, NamePattern, may_match_a_line};
 use crate::statuses::{LINES_MAX, Status, cut};
 
 pub(crate) static LOG: Kind = Kind {
@@ -79,7 +78,7 @@ enum Line {
     /// Their number: of a log all of the stall together, of a status those of the one with most.
     Matches(NamePattern),
     /// The largest number that the group [`NUMBER`] captures.
-    Captures(Regex),
+    Captures(LazyRegex),
 }
 
 impl Line {

@@ -13,6 +13,7 @@ use crate::human::Show;
 use crate::list_view::{Counts, ListView};
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
+use crate::names::LazyRegex;
 use crate::provenance::PROCESSLIST;
 
 pub(crate) static KIND: Kind = Kind {
@@ -79,7 +80,7 @@ enum Which {
     /// The class of the statement is exactly this.
     Class(String),
     /// This column matches.
-    Like(Column, Regex),
+    Like(Column, LazyRegex),
 }
 
 /// The columns by their names as arguments, with the words for a session that matches.

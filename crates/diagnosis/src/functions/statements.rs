@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::{Millis, QueryClass, QueryDigest, QueryMethod, Window};
-use regex::Regex;
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
+use crate::names::LazyRegex;
 
 pub(crate) static KIND: Kind = Kind {
     name: "statements",
@@ -60,7 +60,7 @@ struct Statements {
     /// The kind of statement, exactly this; case does not matter.
     class: Option<String>,
     /// On the statement without literals.
-    statement: Option<Regex>,
+    statement: Option<LazyRegex>,
     way: Option<QueryMethod>,
     counting: Counting,
     min_statements: u64,
