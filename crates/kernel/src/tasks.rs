@@ -10,6 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::{Errno, read, retry_on_intr};
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
+use std::path::PathBuf;
 
 /// Threads read in one scan; the others are only counted.
 pub const THREADS_MAX: usize = 4096;
@@ -78,14 +79,8 @@ impl TaskScanner {
     /// Reads every thread of a process. Fails when the process is gone or its threads cannot be listed; a thread that
     /// ends meanwhile is counted, not an error.
     pub fn scan(&mut self, pid: u32) -> Result<ThreadScan, ReadError> {
-        let task = self.proc.of(pid, "task");
-        let tasks = openat(
-            CWD,
-            &task,
-            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .map_err(|e| io_error(&task, e))?;
+        let task = self.task(pid);
+        let tasks = self.open(pid)?;
 
         let mut scan = ThreadScan::default();
         let mut entries = RawDir::new(tasks.as_fd(), &mut self.directory);
@@ -105,6 +100,37 @@ impl TaskScanner {
             }
         }
         Ok(scan)
+    }
+
+    /// What the scheduler counted for some threads, in half the time of a scan; those that have ended are left out. Fails
+    /// when the process is gone.
+    pub fn sched_stats(
+        &mut self,
+        pid: u32,
+        tids: &[u32],
+    ) -> Result<Vec<(u32, SchedStat)>, ReadError> {
+        let tasks = self.open(pid)?;
+        let mut stats = Vec::with_capacity(tids.len());
+        for tid in tids {
+            match file(&tasks, *tid, "schedstat", &mut self.path, &mut self.file) {
+                Ok(bytes) => {
+                    stats.extend(task_stat::parse_schedstat(bytes).map(|stat| (*tid, stat)));
+                }
+                Err(Errno::NOENT | Errno::SRCH) => {}
+                Err(e) => return Err(io_error(&self.task(pid).join(&self.path), e)),
+            }
+        }
+        Ok(stats)
+    }
+
+    fn task(&self, pid: u32) -> PathBuf {
+        self.proc.of(pid, "task")
+    }
+
+    fn open(&self, pid: u32) -> Result<OwnedFd, ReadError> {
+        let task = self.task(pid);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(CWD, &task, flags, Mode::empty()).map_err(|e| io_error(&task, e))
     }
 }
 

@@ -119,6 +119,29 @@ fn a_busy_thread_uses_time_and_an_idle_one_does_not() {
 }
 
 #[test]
+fn some_threads_have_the_times_of_a_scan_and_those_that_ended_are_left_out() {
+    let mut scanner = TaskScanner::new(ProcRoot::default());
+    let scan = own_scan(&mut scanner);
+    let first = scan.threads.first().unwrap();
+    let own = first.tid;
+    let (pid, gone) = (std::process::id(), u32::MAX - 1);
+    let stats = scanner.sched_stats(pid, &[own, gone]).unwrap();
+    let run_ns: Vec<_> = stats
+        .iter()
+        .map(|(tid, stat)| (*tid, stat.run_ns))
+        .collect();
+    match first.run_ns {
+        Some(before) => assert!(
+            matches!(run_ns[..], [(tid, ns)] if tid == own && ns >= before),
+            "{run_ns:?} {before}"
+        ),
+        None => assert_eq!(run_ns, []),
+    }
+    assert_eq!(scanner.sched_stats(pid, &[]).unwrap(), []);
+    assert!(scanner.sched_stats(gone, &[own]).is_err());
+}
+
+#[test]
 fn threads_that_come_and_go_are_no_error() {
     let stop = Arc::new(AtomicBool::new(false));
     let churn = {
