@@ -47,7 +47,7 @@
 //!
 //! **Thread CPU is accumulated by name.** A sum over living threads falls when one ends, so it is no counter. The
 //! scan limits itself to 0.3 % of a core by its own CPU time: a server with thousands of threads is scanned less
-//! often.
+//! often, and between two scans some of its threads tell how many wait for a processor (`run_queue.rs`).
 //!
 //! **A panic in a reader** costs that reading (`guard.rs`, `worker.rs`). The absence says where; nothing is printed.
 //!
@@ -86,6 +86,7 @@ mod recording;
 mod replay;
 mod retention;
 mod ring;
+mod run_queue;
 mod signals;
 mod sources;
 mod stacks;

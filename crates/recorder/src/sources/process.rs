@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::cgroup::Groups;
 use super::{Outcome, Reader, State, absent, readings, signals};
 use crate::context::Context;
+use crate::run_queue::{CpuTime, RunQueue};
 use crate::target::Shared;
 
 const STAT_BYTES_MAX: usize = 4096;
@@ -38,6 +39,7 @@ pub(crate) struct ProcessState {
     /// fall when one ends, and is no counter.
     by_name: BTreeMap<String, CpuTime>,
     next_scan: Option<Instant>,
+    queue: RunQueue,
     cgroup: Option<(u32, Groups)>,
 }
 
@@ -54,6 +56,7 @@ impl State for ProcessState {
             before: HashMap::new(),
             by_name: BTreeMap::new(),
             next_scan: None,
+            queue: RunQueue::default(),
             cgroup: None,
         }
     }
@@ -137,18 +140,12 @@ struct TopThread {
     wait_ms: f64,
 }
 
-/// Growth of a thread's CPU time, or a sum of it.
-#[derive(Default, Clone, Copy)]
-struct CpuTime {
-    run_ns: u64,
-    wait_ns: u64,
-}
-
 #[rustfmt::skip]
 pub(crate) static THREADS: Reader<ProcessState> = Reader {
     source: "threads",
     signals: &[
         signals(&["threads.running", "threads.sleeping", "threads.uninterruptible"], "g", "its threads in state R; S or I; D"),
+        signals(&["threads.on_cpu", "threads.queued"], "g", "of its threads, the mean since the reading before: on a CPU; ready and waiting for one"),
         signals(&["threads.by_name.*.count"], "g", "threads of this name; 40 names, `other` for the rest"),
         signals(&["threads.by_name.*.run_ns", "threads.by_name.*.wait_ns"], "c, ns", "on a CPU; ready and waiting for one; summed since the recording began"),
     ],
@@ -157,17 +154,27 @@ pub(crate) static THREADS: Reader<ProcessState> = Reader {
 
 fn threads(state: &mut ProcessState) -> Outcome {
     let server = known(&state.shared, "threads")?;
-    if state.next_scan.is_some_and(|next| Instant::now() < next) {
-        return Ok(SourceData::default());
-    }
+    let at = Instant::now();
     let begin = kernel::clock::thread_cpu();
+    if let Some(next) = state.next_scan.filter(|next| at < *next) {
+        let followed = state.queue.followed();
+        let stats = state
+            .scanner
+            .sched_stats(server.pid, &followed)
+            .map_err(|error| absent("threads", &error))?;
+        let times = stats.into_iter().map(|(tid, stat)| {
+            let (run_ns, wait_ns) = (stat.run_ns, stat.wait_ns);
+            (tid, CpuTime { run_ns, wait_ns })
+        });
+        let of_queue = state.queue.looked_at(at, &times.collect::<Vec<_>>());
+        state.next_scan = Some(next + pause(begin));
+        return Ok(readings(of_queue.into_iter().flatten().collect()));
+    }
     let scan = state
         .scanner
         .scan(server.pid)
         .map_err(|error| absent("threads", &error))?;
-    let cost = kernel::clock::thread_cpu().saturating_sub(begin);
-    let pause = Duration::from_secs_f64(cost.as_secs_f64() / SCAN_SHARE_MAX);
-    state.next_scan = Some(Instant::now() + pause);
+    state.next_scan = Some(Instant::now() + pause(begin));
 
     let mut out = Vec::new();
     for (name, states) in [
@@ -182,6 +189,8 @@ fn threads(state: &mut ProcessState) -> Outcome {
             .count();
         out.push(Reading::gauge(name, Unit::Count, count as f64));
     }
+    let times: Vec<_> = scan.threads.iter().filter_map(cpu_time).collect();
+    out.extend(state.queue.scanned(at, &times).into_iter().flatten());
     let grown = growth(&scan.threads, &state.before);
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for (thread, time) in scan.threads.iter().zip(&grown) {
@@ -225,6 +234,20 @@ fn threads(state: &mut ProcessState) -> Outcome {
         .map(|thread| ((thread.tid, thread.start_time_ticks), thread))
         .collect();
     Ok(taken)
+}
+
+/// How long to wait after what was read since a moment of this thread's CPU time.
+fn pause(begin: Duration) -> Duration {
+    let cost = kernel::clock::thread_cpu().saturating_sub(begin);
+    Duration::from_secs_f64(cost.as_secs_f64() / SCAN_SHARE_MAX)
+}
+
+fn cpu_time(thread: &ThreadSample) -> Option<(u32, CpuTime)> {
+    let time = CpuTime {
+        run_ns: thread.run_ns?,
+        wait_ns: thread.wait_ns?,
+    };
+    Some((thread.tid, time))
 }
 
 /// What each thread used since the scan before; nothing for those that are new.
