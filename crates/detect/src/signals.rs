@@ -1,7 +1,7 @@
 //! The signals that the detector judges by: what a recording of it has to hold.
 
 /// Their names; see the sources in `recorder` for what each is.
-pub const SIGNALS: [&str; 64] = [
+pub const SIGNALS: [&str; 66] = [
     "accept_queue.tcp.length",
     "accept_queue.tcp.limit",
     "accept_queue.unix.length",
@@ -65,6 +65,8 @@ pub const SIGNALS: [&str; 64] = [
     "status.Threads_connected",
     "status.Threads_running",
     "status.Uptime",
+    "threads.on_cpu",
+    "threads.queued",
     "variables.max_connections",
 ];
 

@@ -29,6 +29,8 @@ pub(crate) struct Usual {
     pub(crate) connect_us: Baseline,
     /// System CPU of the server, share of all CPUs.
     pub(crate) system: Baseline,
+    /// How much longer whatever the server does takes by its waits for a processor ([`crate::view::Queue::stretch`]).
+    pub(crate) stretch: Baseline,
     /// Sessions in their statements for two seconds or longer.
     pub(crate) stuck: Baseline,
     /// How long statements took in the last hours.
@@ -51,6 +53,7 @@ pub struct Learnt {
     answer_us: LearntLevel,
     connect_us: LearntLevel,
     system: LearntLevel,
+    stretch: LearntLevel,
     stuck: LearntLevel,
     burn: LearntBurn,
 }
@@ -69,6 +72,7 @@ impl Usual {
             answer_us: level(&learnt.answer_us),
             connect_us: level(&learnt.connect_us),
             system: level(&learnt.system),
+            stretch: level(&learnt.stretch),
             stuck: level(&learnt.stuck),
             burn: Burn::with(&learnt.burn),
             status_at: None,
@@ -87,6 +91,7 @@ impl Usual {
             answer_us: self.answer_us.learnt(),
             connect_us: self.connect_us.learnt(),
             system: self.system.learnt(),
+            stretch: self.stretch.learnt(),
             stuck: self.stuck.learnt(),
             burn: self.burn.learnt(),
         }
@@ -147,11 +152,16 @@ impl Usual {
                     self.system.add(at, share);
                 }
             }
+            "threads" => {
+                if let Some(queue) = view.last_queue_at(at).filter(|queue| queue.at == at) {
+                    self.stretch.add(at, queue.stretch());
+                }
+            }
             _ => {}
         }
     }
 
-    fn levels(&mut self) -> [&mut Baseline; 10] {
+    fn levels(&mut self) -> [&mut Baseline; 11] {
         [
             &mut self.completions,
             &mut self.in_flight,
@@ -162,6 +172,7 @@ impl Usual {
             &mut self.answer_us,
             &mut self.connect_us,
             &mut self.system,
+            &mut self.stretch,
             &mut self.stuck,
         ]
     }

@@ -30,6 +30,13 @@ const OWN_ROWS_LOOKS: usize = 30;
 /// and no more than this, which is what clients read.
 const OWN_ROWS_MAX: f64 = 2000.0;
 
+/// A server whose threads use less of a processor than this does nothing, processors.
+const ON_CPU_MIN: f64 = 0.01;
+
+/// A reading of the run queue that covers so much tells of more than a moment, milliseconds: two regular ones, and a beat
+/// that comes early.
+const QUEUE_COVERS_MS: Millis = 1800;
+
 /// Counters of rows that the storage engines were asked for.
 const ROW_COUNTERS: [&str; 7] = [
     "status.Handler_read_key",
@@ -108,6 +115,23 @@ pub(crate) struct Doors {
     pub(crate) is_exact: bool,
 }
 
+/// How the server's threads got their processors in a stretch of time, the mean of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue {
+    pub(crate) at: Millis,
+    since: Millis,
+    on_cpu: f64,
+    /// Threads that were ready, and waited for a processor.
+    pub(crate) waiting: f64,
+}
+
+impl Queue {
+    /// So many times as long as on a processor of its own takes whatever the server does, with the waits for one.
+    pub(crate) fn stretch(&self) -> f64 {
+        ((self.on_cpu + self.waiting) / self.on_cpu.max(ON_CPU_MIN)).max(1.0)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct View {
     before: Option<Counters>,
@@ -133,6 +157,8 @@ pub(crate) struct View {
     pub(crate) max_connections: Option<f64>,
     process_ticks: Option<(Millis, f64, f64)>,
     cpus: f64,
+    /// The last reading of the run queue, and the one before.
+    queues: [Option<Queue>; 2],
     /// Share of all processors that the server spent in the kernel.
     pub(crate) own_system_share: Option<f64>,
     /// Share of all processors in use, without what runs at a low priority.
@@ -203,6 +229,7 @@ impl View {
                 self.busy_share = number(sample, "cpu.busy_share").map(|busy| busy - nice);
             }
             "process" => self.take_process(sample),
+            "threads" => self.take_threads(sample),
             "connect-probe" => self.take_connect(sample),
             "innodb" | "variables" | "digests" | "compression" | "replica" => {
                 self.own += 1.0;
@@ -429,6 +456,44 @@ impl View {
             self.own_system_share = Some((ticks - old) / TICKS_A_SECOND / seconds / self.cpus);
             self.own_cpus = Some((all - all_old).max(0.0) / TICKS_A_SECOND / seconds);
         }
+    }
+
+    fn take_threads(&mut self, sample: &Sample) {
+        let [last, _] = self.queues;
+        let queue = || {
+            Some(Queue {
+                at: sample.at,
+                since: last.map_or(sample.at, |last| last.at),
+                on_cpu: number(sample, "threads.on_cpu")?,
+                waiting: number(sample, "threads.queued")?,
+            })
+        };
+        self.queues = [queue(), last];
+    }
+
+    /// Share of all processors that the server used in the last second.
+    pub(crate) fn own_share(&self) -> Option<f64> {
+        self.own_cpus.map(|own| own / self.cpus)
+    }
+
+    /// The last reading of the run queue, of just now.
+    pub(crate) fn last_queue_at(&self, now: Millis) -> Option<Queue> {
+        self.queues[0].filter(|queue| queue.at.saturating_add(FRESH_MS) > now)
+    }
+
+    /// The run queue of just now: of two readings the one that waits less, for one second is a moment. A large server's
+    /// threads are read more seldom, and each reading is of a longer time.
+    pub(crate) fn queue_at(&self, now: Millis) -> Option<Queue> {
+        let [_, before] = self.queues;
+        let last = self.last_queue_at(now)?;
+        if last.at >= last.since.saturating_add(QUEUE_COVERS_MS) {
+            return Some(last);
+        }
+        let before = before.filter(|before| before.at == last.since)?;
+        Some(match before.stretch() < last.stretch() {
+            true => before,
+            false => last,
+        })
     }
 
     /// How long the last probes took, the median, microseconds.

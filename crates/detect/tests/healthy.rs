@@ -124,6 +124,8 @@ fn happens(server: &mut Server, what: &str) {
                 busy: 1.0,
                 own_system: 0.02,
                 probe_us: 3000.0,
+                queued: 6.0,
+                ..Host::default()
             };
         }
         "neighbours that burn the disk" => {
@@ -226,6 +228,8 @@ fn nothing_is_told_of_the_first_seconds_of_a_busy_server() {
             busy: 1.0,
             own_system: 0.6,
             probe_us: 4000.0,
+            on_cpu: 1.6,
+            queued: 14.0,
         };
         server.run(30_000);
         assert_eq!(server.events, [], "{pool} clients, {load:?}");
@@ -276,6 +280,16 @@ fn noise() -> Vec<Host> {
     hosts
 }
 
+/// Threads that waited for a processor beside the lab's ordinary load, on a machine that was building something: the
+/// median, one second of ten, and the worst of some thousand.
+fn queued_in(second: usize) -> f64 {
+    match second % 100 {
+        0 => 2.5,
+        part if part % 10 == 0 => 0.3,
+        _ => 0.02,
+    }
+}
+
 fn of(recording: &Recording) -> Vec<Host> {
     let busy = recording.values("cpu.busy_share");
     let ticks = recording.values("process.system_ticks");
@@ -286,10 +300,13 @@ fn of(recording: &Recording) -> Vec<Host> {
         .zip(ticks.windows(2))
         // Five probes a second.
         .zip(probes.chunks(5))
-        .map(|((busy, ticks), probes)| Host {
+        .enumerate()
+        .map(|(second, ((busy, ticks), probes))| Host {
             busy: *busy,
             own_system: ((ticks[1] - ticks[0]) / 100.0 / cpus).max(0.0),
             probe_us: probes.iter().sum::<f64>() / probes.len() as f64,
+            queued: queued_in(second),
+            ..Host::default()
         })
         .collect()
 }

@@ -13,7 +13,7 @@ use model::{Millis, Sample};
 
 use crate::Config;
 use crate::usual::Usual;
-use crate::view::View;
+use crate::view::{Queue, View};
 use probe::Probe;
 use user::User;
 
@@ -37,6 +37,16 @@ const CONNECT_LIMIT_MS: Millis = 20;
 /// Less than two samples of each second, so that the jitter of a beat does not ask for a third,
 /// milliseconds.
 const TWO_SAMPLES_MS: Millis = 1500;
+
+/// So many of the server's threads wait for a processor at a time where it is no chance. How many are few depends on what
+/// the others use, and the time that a statement takes by it tells that.
+const QUEUE_MIN: f64 = 4.0;
+
+/// Whose work takes so many times as long as without waiting is not served, whatever is usual,
+const STRETCH_MAX: f64 = 20.0;
+
+/// unless it was half as bad before: programs beside the server may keep it waiting all the time.
+const STRETCH_MAX_TIMES: f64 = 2.0;
 
 /// What a rule may look at.
 pub(crate) struct Now<'a> {
@@ -81,6 +91,37 @@ impl Now<'_> {
                 )
             })
         })
+    }
+
+    /// The server's own threads wait for processors, so that whatever it is asked takes several times as long as usual: in
+    /// words. It needs no probe, whose time depends on how soon the recorder gets a processor itself.
+    pub(crate) fn queues(&self) -> Option<String> {
+        let (queue, usual, limit) = self.queue(self.view.queue_at(self.sample.at)?)?;
+        (queue.stretch() >= limit).then(|| {
+            format!(
+                "{:.0} of the server's threads wait for a processor, and what it does takes {:.0} times as long as without \
+                 waiting, {usual:.1} times usually",
+                queue.waiting,
+                queue.stretch()
+            )
+        })
+    }
+
+    /// Half of the way to that, in the last reading.
+    pub(crate) fn nearly_queues(&self) -> bool {
+        let queue = self.view.last_queue_at(self.sample.at);
+        queue
+            .and_then(|queue| self.queue(queue))
+            .is_some_and(|(queue, _, limit)| queue.stretch() >= limit / 2.0)
+    }
+
+    /// A run queue in which several of the server's threads wait, how many times as long its work takes usually, and how many
+    /// times are too many.
+    fn queue(&self, queue: Queue) -> Option<(Queue, f64, f64)> {
+        let usual = self.usual.stretch.median()?;
+        let whatever_is_usual = STRETCH_MAX.max(usual * STRETCH_MAX_TIMES);
+        let limit = (usual * self.config.answer_times_usual).min(whatever_is_usual);
+        (queue.waiting >= QUEUE_MIN).then_some((queue, usual, limit))
     }
 }
 

@@ -263,7 +263,7 @@ pub(super) fn stuck(now: &Now<'_>) -> Sign {
 
 /// What others feel of the many.
 fn effect(now: &Now<'_>) -> Option<String> {
-    if let Some(felt) = now.slow_answer() {
+    if let Some(felt) = now.slow_answer().or_else(|| now.queues()) {
         return Some(felt);
     }
     let at = now.sample.at;

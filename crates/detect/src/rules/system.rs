@@ -3,7 +3,7 @@
 use model::Millis;
 
 use super::stops::COMPLETIONS_MIN;
-use super::{Now, Sign};
+use super::{Now, Sign, TWO_SAMPLES_MS};
 
 /// The processors have no more to give where so much of them is in use.
 const USED_UP_SHARE: f64 = 0.95;
@@ -12,8 +12,15 @@ const USED_UP_SHARE: f64 = 0.95;
 const USED_UP_OF_MIN: f64 = 0.6;
 
 /// or from this part in a flood of small statements, which has to share the processors with the clients that
-/// send it.
+/// send it,
 const FLOOD_OF_MIN: f64 = 0.3;
+
+/// so that the server has this share of them. Where its threads wait for more than they get, others have the rest, and the
+/// limit is less by as much: programs beside it may have a share of their own.
+const FLOOD_HAS: f64 = 0.5;
+
+/// This part of the limit is the least: who gets next to nothing floods nobody.
+const FLOOD_LEAST: f64 = 0.5;
 
 /// So many times as many statements as usual are a flood. Neighbours of the host do not make the server do more.
 const FLOOD_TIMES: f64 = 2.0;
@@ -34,16 +41,23 @@ const FELT_AFTER_MS: Millis = 5000;
 #[derive(Debug, Default)]
 pub(crate) struct System {
     before: Option<Millis>,
+    /// Begin of the time that the last share is of.
+    since: Millis,
     /// Since when the share is high.
     high: Option<Millis>,
 }
 
 pub(super) fn check(now: &Now<'_>, memory: &mut System) -> Sign {
     let at = now.sample.at;
-    if now.sample.source != "process" {
-        return Sign::Unclear;
+    let is_of_this_second = |before: Millis| at < before.saturating_add(TWO_SAMPLES_MS);
+    match now.sample.source {
+        "process" => memory.since = memory.before.replace(at).unwrap_or(at),
+        // What they tell is of the same second as the share, and known a little later.
+        "threads" | "status"
+            if now.sample.outcome.is_ok() && memory.before.is_some_and(is_of_this_second) => {}
+        _ => return Sign::Unclear,
     }
-    let since = memory.before.replace(at).unwrap_or(at);
+    let since = memory.since;
     let (Some(share), Some(usual)) = (now.view.own_system_share, now.usual.system.median()) else {
         return Sign::Unclear;
     };
@@ -53,17 +67,23 @@ pub(super) fn check(now: &Now<'_>, memory: &mut System) -> Sign {
         .max(usual * config.system_times_usual);
     let is_flooded = is_flooded(now);
     let mut enter = ordinary;
-    if now.view.busy_share.unwrap_or(0.0) >= USED_UP_SHARE {
-        let part = if is_flooded {
-            FLOOD_OF_MIN
-        } else {
-            USED_UP_OF_MIN
+    // Beside what has a share of its own, or within a limit of its own, the server has none left before the host has.
+    let is_queued = now.nearly_queues();
+    if now.view.busy_share.unwrap_or(0.0) >= USED_UP_SHARE || is_queued {
+        let part = match (is_flooded, is_queued) {
+            (true, true) => {
+                let has = now.view.own_share().unwrap_or(FLOOD_HAS) / FLOOD_HAS;
+                FLOOD_OF_MIN * has.clamp(FLOOD_LEAST, 1.0)
+            }
+            (true, false) => FLOOD_OF_MIN,
+            (false, _) => USED_UP_OF_MIN,
         };
         let used_up = config.system_share_min * part;
         enter = enter.min(used_up.max(usual * USED_UP_TIMES));
     }
-    // It may be a neighbour that uses the processors up.
-    let answer_limit_ms = match share >= ordinary || is_flooded {
+    // Else it may be a neighbour that uses the processors up.
+    let is_own = share >= ordinary || is_flooded;
+    let answer_limit_ms = match is_own {
         true => config.answer_limit_ms,
         false => config.answer_limit_ms.max(USED_UP_ANSWER_MS),
     };
@@ -73,7 +93,8 @@ pub(super) fn check(now: &Now<'_>, memory: &mut System) -> Sign {
         return Sign::Good { since };
     }
     let high = *memory.high.get_or_insert(since);
-    match now.slow_answer_of(answer_limit_ms) {
+    let queues = || is_own.then(|| now.queues()).flatten();
+    match now.slow_answer_of(answer_limit_ms).or_else(queues) {
         Some(felt) if share >= enter => Sign::Bad {
             since: high.max(at.saturating_sub(FELT_AFTER_MS)),
             says: format!(

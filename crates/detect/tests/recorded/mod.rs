@@ -7,7 +7,7 @@ use model::{Fact, Millis, Reading, Sample, SourceData, Unit};
 use serde_json::Value;
 
 /// Sources of the recorder that the detector judges by.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "accept-queue",
     "cgroup",
     "connect-probe",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 9] = [
     "query-probe",
     "stat",
     "status",
+    "threads",
 ];
 
 /// Around a felt or slow stretch something may be told, milliseconds.

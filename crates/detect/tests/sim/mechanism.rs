@@ -77,17 +77,22 @@ impl Mechanism {
         match self {
             Self::NoProcessors => Host {
                 probe_us: 700_000.0,
+                queued: 20.0,
                 ..host
             },
             Self::Flood => Host {
                 busy: 1.0,
                 own_system: 0.45,
                 probe_us: 12_000.0,
+                on_cpu: 0.9,
+                queued: 17.0,
             },
             Self::Compaction => Host {
                 busy: 1.0,
                 own_system: 0.8,
                 probe_us: 600_000.0,
+                on_cpu: 1.6,
+                queued: 14.0,
             },
             _ => host,
         }

@@ -109,6 +109,9 @@ pub struct Host {
     /// Of all processors, what the server spends in the kernel.
     pub own_system: f64,
     pub probe_us: f64,
+    /// Threads of the server on a processor, and ready and waiting for one.
+    pub on_cpu: f64,
+    pub queued: f64,
 }
 
 impl Default for Host {
@@ -117,6 +120,8 @@ impl Default for Host {
             busy: 0.1,
             own_system: 0.02,
             probe_us: 250.0,
+            on_cpu: 0.1,
+            queued: 0.02,
         }
     }
 }

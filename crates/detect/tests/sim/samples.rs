@@ -143,6 +143,11 @@ impl Server {
                 self.system_ticks,
             )];
             self.observe(&sample("process", now, ticks));
+            let queue = vec![
+                gauge("threads.on_cpu", self.host.on_cpu),
+                gauge("threads.queued", self.host.queued),
+            ];
+            self.observe(&sample("threads", now, queue));
         }
     }
 
