@@ -18,6 +18,10 @@ use crate::background::terminate;
 /// How often the recorder's output is looked at.
 const POLL: Duration = Duration::from_millis(100);
 
+/// Names the variable that gives the recorder a share of the processors of its own, as a service has it: else it is in the
+/// session of the load, and queues for a processor with each of its clients (sched(7), the autogroup feature).
+const OWN_SHARE: &str = "FREEZEFRAME_OWN_SHARE";
+
 /// The program: `$FREEZEFRAME`, or `freezeframe` beside this program.
 pub(crate) fn program() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("FREEZEFRAME") {
@@ -43,9 +47,11 @@ pub(crate) fn start_recorder(
     // The user's own ~/.my.cnf has no say in what the lab does.
     let option_file = server.directory().join("client.cnf");
     std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
+    let session = std::env::var_os(OWN_SHARE).map(|_| "setsid");
     // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
     let mut child = Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "--"])
+        .args(session)
         .arg(program()?)
         .args(["record", "--user", "root", "--defaults-file"])
         .arg(&option_file)
