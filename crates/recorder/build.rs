@@ -1,14 +1,9 @@
 //! Lists the readers of `src/sources/` by their thread: adding a source is adding its reader.
 
-#![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
-
-#[path = "../listed.rs"]
-mod listed;
-
 use std::collections::BTreeMap;
 
 fn main() -> std::io::Result<()> {
-    listed::statics("src/sources", "Reader", "sources.rs", |readers| {
+    embed::statics("src/sources", "Reader", "sources.rs", |readers| {
         let (mut threads, mut brought) = (BTreeMap::<&str, String>::new(), String::new());
         for reader in readers {
             *threads.entry(&reader.of).or_default() += &format!("&{}, ", reader.path);

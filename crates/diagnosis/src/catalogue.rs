@@ -9,8 +9,8 @@ use crate::cause::Cause;
 use crate::cause_file::{self, CatalogueError, CauseFile};
 use crate::names::Compiled;
 
-/// The files of `causes/`, as (name, text), embedded by `build.rs`.
-const BUILTIN_FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/builtin_causes.rs"));
+/// The files of `causes/`, as (name, packed text), embedded by `build.rs`.
+const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/causes.rs"));
 
 /// Known causes of stalls.
 #[derive(Debug, Clone)]
@@ -77,12 +77,16 @@ static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
         clippy::expect_used,
         reason = "the files are embedded; the crate's tests load them"
     )]
-    Catalogue::read(BUILTIN_FILES, Compiled::AtFirstUse).expect("the built-in catalogue is sound")
+    Catalogue::read(&builtin_files(), Compiled::AtFirstUse)
+        .expect("the built-in catalogue is sound")
 });
 
 /// The embedded files as (name, text), to load together with others.
-pub fn builtin_files() -> &'static [(&'static str, &'static str)] {
-    BUILTIN_FILES
+pub fn builtin_files() -> Vec<(&'static str, String)> {
+    let texts = PACKED
+        .iter()
+        .map(|(name, packed)| (*name, embed::unpack(packed)));
+    texts.collect()
 }
 
 impl Catalogue {

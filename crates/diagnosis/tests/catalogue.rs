@@ -279,9 +279,9 @@ fn two_files_cannot_be_the_same_cause() {
 
 #[test]
 fn a_file_of_the_user_joins_the_built_in_ones() {
-    let mut files: Vec<(&str, &str)> = builtin_files().to_vec();
+    let mut files = builtin_files();
     let own = SOUND.replace(r#"["*"]"#, r#"["slow-fsync"]"#);
-    files.push(("x.toml", &own));
+    files.push(("x.toml", own));
     let catalogue = Catalogue::from_files(&files).unwrap();
     assert_eq!(catalogue.causes().len(), builtin_files().len() + 1);
 }
@@ -292,12 +292,9 @@ fn the_example_of_the_documentation_loads() {
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (example, _) = rest.split_once("```").unwrap();
     let name = "show-warnings-flood.toml";
-    let mut files: Vec<(&str, &str)> = builtin_files()
-        .iter()
-        .filter(|(file, _)| *file != name)
-        .copied()
-        .collect();
-    files.push((name, example));
+    let mut files = builtin_files();
+    files.retain(|(file, _)| *file != name);
+    files.push((name, example.to_owned()));
     Catalogue::from_files(&files).unwrap();
 }
 

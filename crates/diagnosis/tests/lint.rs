@@ -66,7 +66,7 @@ fn a_sound_file_joins_and_one_with_a_built_in_id_takes_its_place() {
     assert_eq!(own.catalogue.get("own").unwrap().title, "A cause of my own");
     assert!(own.replaced.is_empty() && own.own.contains("own"));
     let (name, text) = builtin_files()
-        .iter()
+        .into_iter()
         .find(|(name, _)| *name == "slow-fsync.toml")
         .unwrap();
     let text = text.replace("title = \"", "title = \"Mine: ");
@@ -177,7 +177,7 @@ fn who_names_a_file_that_is_left_out_is_left_out_too() {
 /// Every built-in file, cut anywhere or with a line missing: told, never a panic, never endless.
 #[test]
 fn damaged_files_are_told() {
-    for (name, text) in builtin_files().iter().take(12) {
+    for (name, text) in builtin_files().into_iter().take(12) {
         let lines: Vec<&str> = text.lines().collect();
         for skipped in (0..lines.len()).step_by(3) {
             let mut rest = lines.clone();

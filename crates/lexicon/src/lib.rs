@@ -20,39 +20,47 @@ use std::sync::LazyLock;
 
 use pattern::Pattern;
 
-/// The files of `data/`, each of one kind.
+/// The files of `data/` as (name, packed text), embedded by `build.rs`.
+const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/data.rs"));
+
+/// Those that have entries, each of one kind.
 const FILES: [(Kind, &str); 16] = [
-    (Kind::Function, include_str!("../data/functions-innodb.txt")),
-    (Kind::Function, include_str!("../data/functions-server.txt")),
-    (Kind::Function, include_str!("../data/functions-kernel.txt")),
-    (Kind::Function, include_str!("../data/functions-libc.txt")),
-    (Kind::State, include_str!("../data/states.txt")),
-    (Kind::InnodbWord, include_str!("../data/innodb-words.txt")),
-    (Kind::Latch, include_str!("../data/latches.txt")),
-    (Kind::Place, include_str!("../data/places.txt")),
-    (Kind::Instrument, include_str!("../data/instruments.txt")),
-    (Kind::Message, include_str!("../data/messages.txt")),
-    (Kind::KernelLine, include_str!("../data/kernel-log.txt")),
-    (Kind::ClientError, include_str!("../data/errors.txt")),
-    (Kind::Statement, include_str!("../data/statements.txt")),
-    (Kind::Term, include_str!("../data/terms.txt")),
-    (Kind::Status, include_str!("../data/status.txt")),
-    (Kind::Setting, include_str!("../data/settings.txt")),
+    (Kind::Function, "functions-innodb.txt"),
+    (Kind::Function, "functions-server.txt"),
+    (Kind::Function, "functions-kernel.txt"),
+    (Kind::Function, "functions-libc.txt"),
+    (Kind::State, "states.txt"),
+    (Kind::InnodbWord, "innodb-words.txt"),
+    (Kind::Latch, "latches.txt"),
+    (Kind::Place, "places.txt"),
+    (Kind::Instrument, "instruments.txt"),
+    (Kind::Message, "messages.txt"),
+    (Kind::KernelLine, "kernel-log.txt"),
+    (Kind::ClientError, "errors.txt"),
+    (Kind::Statement, "statements.txt"),
+    (Kind::Term, "terms.txt"),
+    (Kind::Status, "status.txt"),
+    (Kind::Setting, "settings.txt"),
 ];
 
 /// The layers; few, and asked for by those who need no entries.
-static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| {
-    let lines = include_str!("../data/layers.txt").lines();
-    lines.filter_map(Layer::read).collect()
-});
+static LAYERS: LazyLock<Vec<Layer>> =
+    LazyLock::new(|| text("layers.txt").lines().filter_map(Layer::read).collect());
 
 /// The terms by name; few, like the layers.
 static TERMS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let lines = include_str!("../data/terms.txt").lines();
-    let entries = lines.flat_map(|line| Entry::read(Kind::Term, line));
+    let entries = text("terms.txt")
+        .lines()
+        .flat_map(|line| Entry::read(Kind::Term, line));
     let named = entries.filter(|entry| entry.pattern == entry.name);
     named.map(|entry| entry.name).collect()
 });
+
+/// The text of a file. It is kept as long as the program runs, like what is made of it.
+fn text(name: &str) -> &'static str {
+    let packed = PACKED.iter().find(|(file, _)| *file == name);
+    packed.map_or("", |(_, packed)| embed::unpack(packed).leak())
+}
 
 /// Families whose name begins with fewer letters than this are looked at for every word.
 const PREFIX_BYTES: usize = 3;
@@ -99,8 +107,9 @@ impl Lexicon {
             families: HashMap::new(),
             anywhere: HashMap::new(),
         };
-        for (kind, text) in FILES {
-            text.lines()
+        for (kind, file) in FILES {
+            text(file)
+                .lines()
                 .flat_map(|line| Entry::read(kind, line))
                 .for_each(|entry| lexicon.add(entry));
         }

@@ -15,8 +15,15 @@ use crate::{Likeness, TOLD_MAX};
 /// How far apart two scores are that differ by 1, as shares: e to this power.
 const SHARPNESS: f64 = 8.0;
 
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::read(include_str!("../data/words.txt")).unwrap_or_default());
+/// `data/words.txt` as (name, packed text), embedded by `build.rs`.
+const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/data.rs"));
+
+// The text is kept as long as the program runs, like the table, whose features are parts of it.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let text = PACKED.first().map(|(_, packed)| embed::unpack(packed));
+    text.and_then(|text| Table::read(text.leak()))
+        .unwrap_or_default()
+});
 
 /// What is known of the features.
 #[derive(Debug, Default)]

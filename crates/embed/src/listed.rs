@@ -1,10 +1,14 @@
-//! For build scripts: the files of a folder as code, so that adding a file is all that it takes.
+//! For build scripts: the files of a folder as code.
 
-#![allow(dead_code, reason = "each build script uses a part")]
+#![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 /// The files of a folder of the crate with this ending, by name.
 fn files(folder: &str, ending: &str) -> io::Result<Vec<(String, PathBuf)>> {
@@ -22,24 +26,47 @@ fn files(folder: &str, ending: &str) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(files)
 }
 
-fn write(name: &str, code: String) -> io::Result<()> {
-    fs::write(
-        Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join(name),
-        code,
-    )
+/// Where a build script writes.
+fn out(name: &str) -> PathBuf {
+    Path::new(&env::var_os("OUT_DIR").unwrap_or_default()).join(name)
 }
 
 /// Writes a list of the names and texts of files.
+///
+/// # Errors
+/// When the folder, a file or the list cannot be read or written.
 pub fn texts(folder: &str, ending: &str, to: &str) -> io::Result<()> {
     let files = files(folder, ending)?;
     let texts = files.iter().map(|(stem, path)| {
         let name = format!("{stem}.{ending}");
         format!("    ({name:?}, include_str!({path:?})),\n")
     });
-    write(to, format!("&[\n{}]", texts.collect::<String>()))
+    fs::write(out(to), format!("&[\n{}]", texts.collect::<String>()))
+}
+
+/// Writes a list of the names of files and of their texts as [`crate::unpack`] takes them.
+///
+/// # Errors
+/// When the folder, a file, what is packed or the list cannot be read or written.
+pub fn packed(folder: &str, ending: &str, to: &str) -> io::Result<()> {
+    let mut list = String::new();
+    for (stem, path) in files(folder, ending)? {
+        let packed = out(&format!("{folder}-{stem}.packed"));
+        fs::write(&packed, pack(&fs::read(path)?)?)?;
+        let name = format!("{stem}.{ending}");
+        let _ = writeln!(list, "    ({name:?}, include_bytes!({packed:?})),");
+    }
+    fs::write(out(to), format!("&[\n{list}]"))
+}
+
+pub(crate) fn pack(text: &[u8]) -> io::Result<Vec<u8>> {
+    let mut packer = DeflateEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(text)?;
+    packer.finish()
 }
 
 /// A `static` of a file.
+#[derive(Debug)]
 pub struct Declared {
     /// Its path, such as `memory::BUDDYINFO`.
     pub path: String,
@@ -49,6 +76,9 @@ pub struct Declared {
 
 /// Writes the files of a folder as modules, with code that is made of the statics of a type in them. Each stands in a line
 /// that begins with `pub(crate) static NAME: TYPE`.
+///
+/// # Errors
+/// When the folder, a file or the code cannot be read or written.
 pub fn statics(
     folder: &str,
     of_type: &str,
@@ -73,5 +103,5 @@ pub fn statics(
             }));
         }
     }
-    write(to, modules + &code(&found))
+    fs::write(out(to), modules + &code(&found))
 }

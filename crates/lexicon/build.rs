@@ -1,0 +1,5 @@
+//! Packs the files of `data/`.
+
+fn main() -> std::io::Result<()> {
+    embed::packed("data", "txt", "data.rs")
+}

@@ -1,0 +1,5 @@
+//! Packs `data/words.txt`.
+
+fn main() -> std::io::Result<()> {
+    embed::packed("data", "txt", "data.rs")
+}
