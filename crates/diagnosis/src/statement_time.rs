@@ -29,7 +29,7 @@ const LOGINS: &str = "time in logins";
 /// The words, each with the seconds; and the seconds of all statements.
 pub(crate) fn by_class(evidence: &Evidence) -> (BTreeMap<&'static str, f64>, f64) {
     let digests = evidence.incident.queries.iter().map(|timed| &timed.digest);
-    let slow = digests.filter(|digest| digest.way == QueryMethod::SlowLog);
+    let slow = digests.filter(|digest| digest.method == QueryMethod::SlowLog);
     let classes: Vec<&QueryClass> = slow.flat_map(|digest| &digest.classes).collect();
     let seconds = |class: &QueryClass| class.sum("Query_time").unwrap_or(0.0);
     let all = classes.iter().map(|class| seconds(class)).sum();

@@ -173,7 +173,7 @@ fn incident(host: &str) -> Incident {
                 to: 90_000,
             },
             digest: QueryDigest {
-                way: QueryMethod::Packets,
+                method: QueryMethod::Packets,
                 from_us: None,
                 to_us: None,
                 count: 4,

@@ -256,7 +256,7 @@ fn packets_and_logs_tell_the_same_statements() {
         let bytes = wait_for(&path, &statements[STATEMENTS - 1]);
         let incident = explained(&bytes);
         let digest = &incident.queries[0].digest;
-        assert_eq!(digest.way, way);
+        assert_eq!(digest.method, way);
         let class = digest
             .classes
             .iter()

@@ -34,8 +34,9 @@ impl QueryMethod {
 /// What a server was asked in a stretch of time, by class of statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryDigest {
-    /// How the statements were seen.
-    pub way: QueryMethod,
+    /// How the statements were seen; in files and JSON it is the `way`.
+    #[serde(rename = "way")]
+    pub method: QueryMethod,
     /// The first moment, microseconds since 1970 UTC; absent when nothing tells the time.
     pub from_us: Option<i64>,
     /// The last moment, likewise.

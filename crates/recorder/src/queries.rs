@@ -197,7 +197,7 @@ mod tests {
         };
         QueryDigest {
             tried: Vec::new(),
-            way: QueryMethod::Packets,
+            method: QueryMethod::Packets,
             from_us: None,
             to_us: None,
             count: (1..=classes).sum(),

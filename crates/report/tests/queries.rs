@@ -43,7 +43,7 @@ fn class(fingerprint: &str, count: u64, seconds: Option<f64>) -> QueryClass {
 fn digest(way: QueryMethod, seconds: i64, classes: Vec<QueryClass>) -> QueryDigest {
     QueryDigest {
         tried: Vec::new(),
-        way,
+        method: way,
         from_us: Some(1_000_000_000_000_000),
         to_us: Some(1_000_000_000_000_000 + seconds * 1_000_000),
         count: classes.iter().map(|class| class.count).sum(),

@@ -83,7 +83,7 @@ pub fn statement_mix(
     }
     QueryDigest {
         tried: Vec::new(),
-        way: QueryMethod::StatementCounters,
+        method: QueryMethod::StatementCounters,
         from_us,
         to_us,
         count: classes
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(mix.classes[0].fingerprint, "show warnings");
         assert_eq!(mix.classes[0].id, sql::fingerprint_id("show warnings"));
         assert_eq!(
-            (mix.way, mix.from_us, mix.to_us),
+            (mix.method, mix.from_us, mix.to_us),
             (QueryMethod::StatementCounters, Some(1), Some(2))
         );
         assert_eq!(mix.blind.len(), 1);

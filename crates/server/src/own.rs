@@ -215,7 +215,7 @@ mod tests {
 
     fn digest(classes: &[(&str, u64)]) -> QueryDigest {
         QueryDigest {
-            way: QueryMethod::PerformanceSchema,
+            method: QueryMethod::PerformanceSchema,
             from_us: None,
             to_us: None,
             count: classes.iter().map(|(_, count)| count).sum(),

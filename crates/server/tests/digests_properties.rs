@@ -114,7 +114,7 @@ proptest! {
         let told: HashMap<String, u64> = digest.classes.iter().map(|class| (class.fingerprint.clone(), class.count)).collect();
         prop_assert_eq!(&told, &expected);
         prop_assert_eq!(digest.count, expected.values().sum::<u64>());
-        prop_assert_eq!(digest.way, QueryMethod::PerformanceSchema);
+        prop_assert_eq!(digest.method, QueryMethod::PerformanceSchema);
         prop_assert_eq!(digest.blind.iter().any(|absent| absent.reason == Reason::Gone), emptied);
         for class in &digest.classes {
             let databases: u64 = class.databases.iter().map(|database| database.count).sum();

@@ -16,7 +16,7 @@ pub(crate) fn write_queries(
         insert.execute(params![
             timed.window.from as i64,
             timed.window.to as i64,
-            word(&timed.digest.way)?,
+            word(&timed.digest.method)?,
             json(&timed.digest)?
         ])?;
     }

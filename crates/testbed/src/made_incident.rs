@@ -334,7 +334,7 @@ fn queries(size: &IncidentSize, numbers: &mut Numbers) -> Vec<TimedDigest> {
             },
             digest: QueryDigest {
                 tried: Vec::new(),
-                way: QueryMethod::PerformanceSchema,
+                method: QueryMethod::PerformanceSchema,
                 from_us: None,
                 to_us: None,
                 count: classes.iter().map(|class| class.count).sum(),

@@ -184,9 +184,9 @@ impl Function for Statements {
         let mut known: HashMap<&str, bool> = HashMap::new();
         let way = self
             .ways()
-            .find(|way| digests().any(|timed| timed.digest.way == *way));
+            .find(|way| digests().any(|timed| timed.digest.method == *way));
         digests()
-            .filter(|timed| Some(timed.digest.way) == way)
+            .filter(|timed| Some(timed.digest.method) == way)
             .filter_map(|timed| {
                 let mut counted = Counted {
                     looked_ms: timed.window.length(),
@@ -222,7 +222,7 @@ fn count(
     let mut known: HashMap<&str, bool> = HashMap::new();
     for timed in &evidence.incident.queries {
         let window = timed.window;
-        if timed.digest.way != way || !tells(window.from, window.to) {
+        if timed.digest.method != way || !tells(window.from, window.to) {
             continue;
         }
         let counted = counted.get_or_insert_default();

@@ -249,7 +249,7 @@ impl Deep {
                 };
                 let same = digests
                     .iter_mut()
-                    .find(|one| one.digest.way == asked.way && one.window == window);
+                    .find(|one| one.digest.method == asked.way && one.window == window);
                 match same {
                     Some(timed) => {
                         timed.digest.count += count;
@@ -259,7 +259,7 @@ impl Deep {
                         window,
                         digest: QueryDigest {
                             tried: Vec::new(),
-                            way: asked.way,
+                            method: asked.way,
                             from_us: None,
                             to_us: None,
                             count,

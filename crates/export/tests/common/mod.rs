@@ -311,7 +311,7 @@ pub fn incident(planted: &Planted) -> Incident {
                 to: 15_000,
             },
             digest: QueryDigest {
-                way: QueryMethod::Packets,
+                method: QueryMethod::Packets,
                 from_us: None,
                 to_us: None,
                 count: 5,

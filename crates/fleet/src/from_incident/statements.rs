@@ -37,7 +37,7 @@ pub(super) fn statements(
         incident
             .queries
             .iter()
-            .any(|timed| timed.digest.way == *way)
+            .any(|timed| timed.digest.method == *way)
     };
     let Some(way) = WAYS.into_iter().find(has) else {
         return Statements::default();
@@ -45,7 +45,7 @@ pub(super) fn statements(
     let mut queries: BTreeMap<(Hash64, Seconds), QueryRow> = BTreeMap::new();
     let mut texts: BTreeMap<Hash64, QueryTextRow> = BTreeMap::new();
     let pairs = incident.queries.iter().zip(&redacted.queries);
-    for (timed, renamed) in pairs.filter(|(timed, _)| timed.digest.way == way) {
+    for (timed, renamed) in pairs.filter(|(timed, _)| timed.digest.method == way) {
         for (class, renamed) in timed.digest.classes.iter().zip(&renamed.digest.classes) {
             let digest = hash64(&[b"statement", salt, class.fingerprint.as_bytes()]);
             let ts = first_seen(incident, timed, class);

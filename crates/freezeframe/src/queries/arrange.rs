@@ -96,7 +96,7 @@ mod tests {
     fn digest() -> QueryDigest {
         QueryDigest {
             tried: Vec::new(),
-            way: QueryMethod::PerformanceSchema,
+            method: QueryMethod::PerformanceSchema,
             from_us: None,
             to_us: None,
             count: 60,

@@ -50,7 +50,7 @@ fn rate(incident: &Incident, way: QueryMethod) -> Option<f64> {
     let mut found = None;
     for timed in &incident.queries {
         let inside = timed.window.from + 1000 >= stall.from && timed.window.to <= stall.to + 1000;
-        if timed.digest.way != way || !inside {
+        if timed.digest.method != way || !inside {
             continue;
         }
         let seconds = (timed.window.to - timed.window.from) as f64 / 1000.0;

@@ -45,8 +45,8 @@ pub(crate) fn head(digest: &QueryDigest) -> Vec<String> {
             .map(|errors| counted(errors, "error", "errors")),
     );
     let seen = match range(digest.from_us, digest.to_us) {
-        Some(range) => format!("{range}, {}", method_text(digest.way)),
-        None => method_text(digest.way).to_owned(),
+        Some(range) => format!("{range}, {}", method_text(digest.method)),
+        None => method_text(digest.method).to_owned(),
     };
     let mut out = vec![parts.join(", "), seen];
     if digest.lost > 0 {

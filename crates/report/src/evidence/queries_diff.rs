@@ -75,7 +75,7 @@ pub struct QueryShare {
 /// Compares two digests. Ranked by how much of the change each class is: of the statements a second, or of the time,
 /// whichever is more. Pure.
 pub fn queries_diff(before: &QueryDigest, during: &QueryDigest) -> QueriesDiff {
-    let by_kind = before.way != during.way;
+    let by_kind = before.method != during.method;
     let sides = [side(before), side(during)];
     // Rates, where both have a length; else each class's share of its own side.
     let lengths = match (sides[0].seconds, sides[1].seconds) {

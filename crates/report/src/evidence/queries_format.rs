@@ -83,7 +83,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 pub(crate) fn seconds(digest: &QueryDigest) -> Option<f64> {
     let (from, to) = (digest.from_us?, digest.to_us?);
     let seconds = to.saturating_sub(from) as f64 / 1e6;
-    let least = match digest.way {
+    let least = match digest.method {
         QueryMethod::SlowLog | QueryMethod::GeneralLog => 1.0,
         _ => 0.001,
     };

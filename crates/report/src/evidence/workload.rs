@@ -137,7 +137,7 @@ pub fn senders(row: &WorkloadRow) -> String {
 
 fn workload_by(incident: &Incident, way: QueryMethod) -> Option<Workload> {
     let stall = incident.stall_window();
-    let of_way = || incident.queries.iter().filter(|it| it.digest.way == way);
+    let of_way = || incident.queries.iter().filter(|it| it.digest.method == way);
     let before = Side::of(of_way().filter(|it| it.window.to <= stall.from));
     // A stall that is shorter than the looks at it has the one that is most of it.
     let most = of_way()
@@ -343,7 +343,7 @@ mod tests {
             window: Window { from, to },
             digest: QueryDigest {
                 tried: Vec::new(),
-                way,
+                method: way,
                 from_us: None,
                 to_us: None,
                 count: classes.iter().map(|class| class.count).sum(),

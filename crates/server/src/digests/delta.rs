@@ -81,7 +81,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .saturating_sub(no_room.map_or(0, |sums| sums.count));
     QueryDigest {
         tried: Vec::new(),
-        way: QueryMethod::PerformanceSchema,
+        method: QueryMethod::PerformanceSchema,
         from_us: Some(before.at_us),
         to_us: Some(after.at_us),
         count: total(told.iter().map(|class| class.count)).saturating_add(folded.count),

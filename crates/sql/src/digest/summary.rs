@@ -67,7 +67,7 @@ impl Digester {
         let digest = QueryDigest {
             tried: Vec::new(),
             connections: None,
-            way,
+            method: way,
             from_us: total.first_us,
             to_us: total.last_us,
             count: total.count,

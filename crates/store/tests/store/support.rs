@@ -153,7 +153,7 @@ pub fn queries() -> Vec<TimedDigest> {
         },
         digest: QueryDigest {
             tried: Vec::new(),
-            way: QueryMethod::Packets,
+            method: QueryMethod::Packets,
             from_us: Some(1_795_233_862_457_000),
             to_us: Some(1_795_233_872_457_000),
             count: 76_000,

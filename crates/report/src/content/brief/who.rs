@@ -235,7 +235,7 @@ mod tests {
     fn the_statement_with_most_of_the_time_is_named_where_one_is_looked_for() {
         let mut incident = incident_of(Timeline::default());
         let digest = QueryDigest {
-            way: QueryMethod::Packets,
+            method: QueryMethod::Packets,
             count: 200,
             classes: vec![
                 class("select a from t", 90.0),
