@@ -153,7 +153,8 @@ impl Spread {
     /// How many usual swings a value is away from the mean.
     pub fn departure(&self, value: f64) -> f64 {
         let floor = self.mean.abs() * SWING_SHARE;
-        let swing = self.deviation.hypot(floor);
+        // Without hypot(3), whose newest version would be all of the program that needs a C library of 2.35.
+        let swing = (self.deviation.powi(2) + floor.powi(2)).sqrt();
         let apart = value - self.mean;
         match apart == 0.0 {
             true => 0.0,
