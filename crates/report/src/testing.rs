@@ -1,6 +1,6 @@
 //! What the unit tests share.
 
-use model::{Clock, Incident, Server, Stall, Timeline, Window};
+use model::{Clock, Holder, HolderBy, Incident, Server, StackId, Stall, Timeline, Window};
 
 /// An incident of 100 seconds around a timeline: onset at 40 s, trigger at 45 s, end at 80 s.
 pub(crate) fn incident_of(timeline: Timeline) -> Incident {
@@ -30,4 +30,16 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
         queries: Vec::new(),
         absent: Vec::new(),
     }
+}
+
+/// Who holds a lock, of a wait chain.
+pub(crate) fn holder(tid: u32, by: HolderBy, doing: &str) -> Option<Holder> {
+    Some(Holder {
+        tid,
+        name: "mysqld".to_owned(),
+        by,
+        snapshots: 3,
+        stack: StackId(0),
+        doing: doing.to_owned(),
+    })
 }

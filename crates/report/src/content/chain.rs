@@ -193,9 +193,10 @@ fn does(actor: &Actor) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Holder, StackId};
+    use model::Holder;
 
     use super::*;
+    use crate::testing::holder;
 
     fn told(links: &[Link]) -> Vec<String> {
         let told = links.iter().map(|link| {
@@ -207,17 +208,6 @@ mod tests {
             words.trim().to_owned()
         });
         told.collect()
-    }
-
-    fn holder(tid: u32, by: HolderBy, doing: &str) -> Option<Holder> {
-        Some(Holder {
-            tid,
-            name: "mysqld".to_owned(),
-            by,
-            snapshots: 3,
-            stack: StackId(0),
-            doing: doing.to_owned(),
-        })
     }
 
     fn locks(links: &[(&str, u32, Option<Holder>)], circular: bool) -> Vec<String> {

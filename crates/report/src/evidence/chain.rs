@@ -94,20 +94,8 @@ fn doing(holder: &Holder) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::StackId;
-
     use super::*;
-
-    fn holder(tid: u32, by: HolderBy, doing: &str) -> Option<Holder> {
-        Some(Holder {
-            tid,
-            name: "mysqld".to_owned(),
-            by,
-            snapshots: 3,
-            stack: StackId(0),
-            doing: doing.to_owned(),
-        })
-    }
+    use crate::testing::holder;
 
     fn link(lock: &str, waiters: u32, holder: Option<Holder>) -> ChainLink {
         ChainLink {
