@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// More listening sockets than any host has; further ones are left out.
@@ -87,26 +87,12 @@ pub fn tcp(port: u16, timeout: Duration) -> Result<Vec<AcceptQueue>, NetlinkErro
 
 /// The listening unix socket with this inode, which is unique. Blocks for at most `timeout`.
 pub fn unix_by_inode(inode: u64, timeout: Duration) -> Result<Option<AcceptQueue>, NetlinkError> {
-    Ok(unix(timeout, |queue| queue.inode == inode)?.pop())
-}
-
-/// The listening unix sockets bound to exactly this path: several when containers use the same path, or a new socket
-/// took the place of one that is still open. Blocks for at most `timeout`.
-pub fn unix_by_path(path: &Path, timeout: Duration) -> Result<Vec<AcceptQueue>, NetlinkError> {
-    unix(
-        timeout,
-        |queue| matches!(&queue.address, ListenAddress::Path(bound) if bound == path),
-    )
-}
-
-fn unix(
-    timeout: Duration,
-    keep: impl Fn(&AcceptQueue) -> bool,
-) -> Result<Vec<AcceptQueue>, NetlinkError> {
     let mut found = Vec::new();
-    dump(&unix_question(), timeout, parse_unix, keep, &mut found)?;
-    Ok(found)
+    let is_it = |queue: &AcceptQueue| queue.inode == inode;
+    dump(&unix_question(), timeout, parse_unix, is_it, &mut found)?;
+    Ok(found.pop())
 }
+
 
 fn dump(
     question: &[u8],

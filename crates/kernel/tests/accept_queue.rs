@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests count as plain code for clippy
 
-use kernel::accept_queue::{ListenAddress, tcp, unix_by_inode, unix_by_path};
+use kernel::accept_queue::{ListenAddress, tcp, unix_by_inode};
 use kernel::netlink::NetlinkError;
 use rustix::fs::fstat;
 use rustix::net::{
@@ -84,18 +84,14 @@ fn unix_connections_that_nobody_accepts() {
         .map(|_| UnixStream::connect(&path).unwrap())
         .collect();
 
-    let by_path = unix_by_path(&path, TIMEOUT).unwrap();
-    assert_eq!(by_path.len(), 1);
-    assert_eq!((by_path[0].pending, by_path[0].inode), (4, inode));
-    assert_eq!(by_path[0].address, ListenAddress::Path(path.clone()));
-    let by_inode = unix_by_inode(inode, TIMEOUT).unwrap();
-    assert_eq!(by_inode.as_ref(), by_path.first());
+    let queue = unix_by_inode(inode, TIMEOUT).unwrap().unwrap();
+    assert_eq!((queue.pending, queue.inode), (4, inode));
+    assert_eq!(queue.address, ListenAddress::Path(path));
 
     listener.accept().unwrap();
     assert_eq!(unix_by_inode(inode, TIMEOUT).unwrap().unwrap().pending, 3);
     drop(listener);
     assert_eq!(unix_by_inode(inode, TIMEOUT).unwrap(), None);
-    assert_eq!(unix_by_path(&path, TIMEOUT).unwrap(), []);
 }
 
 #[test]
@@ -115,7 +111,8 @@ fn a_full_unix_queue_holds_one_more_than_its_limit() {
         }
         clients.push(client);
     }
-    let queue = unix_by_path(&path, TIMEOUT).unwrap().remove(0);
+    let inode = fstat(&listener).unwrap().st_ino;
+    let queue = unix_by_inode(inode, TIMEOUT).unwrap().unwrap();
     assert_eq!((queue.pending, queue.limit), (3, 2));
     assert_eq!(clients.len(), 3);
 }

@@ -27,7 +27,6 @@ fn every_parser(bytes: &[u8]) {
     cgroup::parse_cpu_stat(bytes);
     cgroup::parse_memory_events(bytes);
     cgroup::parse_limit(bytes);
-    cgroup::parse_cpu_max(bytes);
     cgroup::v2_mount_point(bytes);
     thp::selected(bytes);
     net::tcp_sockets(bytes).count();

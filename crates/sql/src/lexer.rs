@@ -15,22 +15,6 @@ pub struct SqlMode {
     pub no_backslash_escapes: bool,
 }
 
-impl SqlMode {
-    /// Reads the value of the system variable `sql_mode`: names separated by commas. Combined modes such as `ANSI` need
-    /// no care, the server lists their parts too (MySQL 8.4 Reference Manual, 7.1.11 "Server SQL Modes").
-    pub fn from_variable(value: &str) -> Self {
-        let has = |name: &str| {
-            value
-                .split(',')
-                .any(|mode| mode.trim().eq_ignore_ascii_case(name))
-        };
-        Self {
-            ansi_quotes: has("ANSI_QUOTES"),
-            no_backslash_escapes: has("NO_BACKSLASH_ESCAPES"),
-        }
-    }
-}
-
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {

@@ -290,16 +290,4 @@ fn modes() {
         tokens_in(r"'C:\', 'x'", plain),
         [(String, r"'C:\'"), (Comma, ","), (String, "'x'")]
     );
-    let both = SqlMode {
-        ansi_quotes: true,
-        no_backslash_escapes: true,
-    };
-    assert_eq!(
-        SqlMode::from_variable("REAL_AS_FLOAT,ANSI_QUOTES, no_backslash_escapes"),
-        both
-    );
-    assert_eq!(
-        SqlMode::from_variable("STRICT_TRANS_TABLES"),
-        SqlMode::default()
-    );
 }

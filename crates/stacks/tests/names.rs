@@ -284,16 +284,6 @@ int main(void) {
             running.number(),
         );
         let process = Process::open(running.pid(), &Images::new()).unwrap();
-        assert_eq!(process.data_symbol(lock), Some(("LOCK_open".to_owned(), 0)));
-        assert_eq!(
-            process.data_symbol(lock + 36),
-            Some(("LOCK_open".to_owned(), 36))
-        );
-        assert_eq!(
-            process.data_symbol(table + 12),
-            Some(("table".to_owned(), 12))
-        );
-        assert_eq!(process.data_symbol(heap), None);
         assert_eq!(process.symbol_address("LOCK_open"), Some(lock));
         assert_eq!(process.symbol_address("table"), Some(table));
         assert_eq!(process.symbol_address("LOCK_ope"), None);
@@ -320,7 +310,6 @@ fn kernel_functions() {
         return;
     };
     if address == 0 {
-        assert!(!namer.kernel_is_visible());
         let frame = namer.kernel(0xffff_ffff_8100_0000);
         assert_eq!(
             (frame.side, frame.nameless),

@@ -62,11 +62,6 @@ impl StoreError {
         move |source| Self::Io { path, source }
     }
 
-    /// Whether another process records to the same file.
-    pub fn is_in_use(&self) -> bool {
-        matches!(self, Self::InUse { .. })
-    }
-
     /// Whether the disk, or the room that the file may take, is used up.
     pub fn is_disk_full(&self) -> bool {
         match self {

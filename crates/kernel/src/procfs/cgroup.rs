@@ -153,15 +153,6 @@ pub fn cpu_max_of_v1(quota: &[u8], period: &[u8]) -> Option<CpuMax> {
     })
 }
 
-/// Parses `cpu.max`.
-pub fn parse_cpu_max(bytes: &[u8]) -> Option<CpuMax> {
-    let mut rest = fields(bytes);
-    Some(CpuMax {
-        quota_us: limit(rest.next()?)?,
-        period_us: number(rest.next()?)?,
-    })
-}
-
 /// Where the unified hierarchy is mounted, from `/proc/self/mountinfo` (proc_pid_mountinfo(5)): `/sys/fs/cgroup`, or
 /// `/sys/fs/cgroup/unified` where v1 is mounted too. Mount points with escaped characters are passed over.
 pub fn v2_mount_point(mountinfo: &[u8]) -> Option<PathBuf> {
@@ -173,14 +164,6 @@ pub fn v2_mount_point(mountinfo: &[u8]) -> Option<PathBuf> {
         (rest.next()? == b"cgroup2" && !mount_point.contains(&b'\\'))
             .then(|| PathBuf::from(OsStr::from_bytes(mount_point)))
     })
-}
-
-/// Reads [`v2_mount_point`] from a `mountinfo` file.
-pub fn read_v2_mount_point(mountinfo: &Path) -> Result<Option<PathBuf>, ReadError> {
-    Ok(v2_mount_point(&read::whole(
-        mountinfo,
-        MOUNTINFO_BYTES_MAX,
-    )?))
 }
 
 /// Where the v1 hierarchy of a controller (`cpu`, `memory`) is mounted, and which of its cgroups is shown there: `/`
@@ -313,22 +296,6 @@ mod tests {
         assert_eq!(parse_limit(b"max\n"), Some(Limit::Unlimited));
         assert_eq!(parse_limit(b"1048576\n"), Some(Limit::At(1_048_576)));
         assert_eq!((parse_limit(b""), parse_limit(b"-1\n")), (None, None));
-    }
-
-    #[test]
-    fn cpu_max() {
-        assert_eq!(
-            parse_cpu_max(b"150000 100000\n"),
-            Some(CpuMax {
-                quota_us: Limit::At(150_000),
-                period_us: 100_000
-            })
-        );
-        assert_eq!(
-            parse_cpu_max(b"max 100000\n").unwrap().quota_us,
-            Limit::Unlimited
-        );
-        assert_eq!(parse_cpu_max(b"max\n"), None);
     }
 
     #[test]

@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::folded::{FoldedError, SAMPLES_MAX, parse_folded};
 use crate::escape;
 
-/// How the names of such files end.
-pub const PROFILE_EXTENSION: &str = ".profile.json";
 /// Name and version of the document; fields are added within a version, never changed.
 pub const PROFILE_FORMAT: &str = "freezeframe-profile/1";
 

@@ -77,9 +77,3 @@ pub fn checksum(fingerprint: &[u8]) -> String {
 pub fn compat_checksum(statement: &[u8]) -> String {
     checksum(&fingerprint(statement))
 }
-
-/// The short form of a [`checksum`], which go-mysql (PMM) and pt-query-digest before 3.0 show: the right-most 16 digits.
-pub fn short_checksum(checksum: &str) -> &str {
-    let start = checksum.len().saturating_sub(16);
-    checksum.get(start..).unwrap_or(checksum)
-}

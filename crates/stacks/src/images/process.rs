@@ -4,7 +4,6 @@ use super::content::Content;
 use super::elf::Elf;
 use super::{Address, CodeAddress, Image, Images};
 use crate::names::symbols::Kind;
-use crate::shorten::shorten;
 use crate::unwind::cache::Unwinder;
 use kernel::procfs::maps::{self, Mapping};
 use kernel::read::ReadError;
@@ -320,13 +319,6 @@ impl Process {
                 end: region.end,
             },
         }
-    }
-
-    /// The variable that an address lies in, by the symbols of its image, and the offset in it.
-    pub fn data_symbol(&self, address: u64) -> Option<(String, u64)> {
-        let (loaded, place) = self.locate(address)?;
-        let symbol = loaded.image.objects().find(place.offset)?;
-        Some((shorten(&symbol.name), place.offset - symbol.start))
     }
 
     /// Address of a function or variable by the name in its symbol table (C++ names mangled), in the first image that

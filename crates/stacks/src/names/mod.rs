@@ -69,11 +69,6 @@ impl Namer {
         self.frame(index)
     }
 
-    /// The kernel tells its symbols to us.
-    pub fn kernel_is_visible(&mut self) -> bool {
-        !self.kallsyms().is_hidden()
-    }
-
     /// Names addresses into the frames of one book.
     pub fn into_table<'a>(&'a mut self, book: &'a mut StackTable) -> TableNamer<'a> {
         TableNamer {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{clock, sample, server, stall, timeline};
 use model::{Absent, Fact, Reason, Sample, SourceData, TextKind, Window};
-use store::{History, HistoryLimits, IncidentMargins, OpenIncident, SessionStart};
+use store::{History, HistoryLimits, IncidentMargins, OpenIncident, SessionStart, StoreError};
 
 fn start() -> SessionStart {
     SessionStart {
@@ -183,7 +183,7 @@ fn one_recorder_at_a_time() {
     let path = dir.path().join("history.db");
     let first = open(&path, HistoryLimits::default());
     let second = History::open(&path, HistoryLimits::default(), &start()).unwrap_err();
-    assert!(second.is_in_use(), "{second}");
+    assert!(matches!(second, StoreError::InUse { .. }), "{second}");
     drop(first);
     open(&path, HistoryLimits::default());
 }
