@@ -121,7 +121,7 @@ impl<'a> Evidence<'a> {
             columns: Default::default(),
             lacking: RefCell::default(),
             in_statements: OnceCell::new(),
-            frames: Frames::new(&incident.stacks.book),
+            frames: Frames::new(&incident.stacks.table),
             runs: OnceCell::new(),
             sampled: OnceCell::new(),
         }

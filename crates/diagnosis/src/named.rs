@@ -173,7 +173,7 @@ impl Counted {
 impl AllNamed {
     pub(crate) fn from_evidence(evidence: &Evidence) -> Self {
         let mut all = Self::default();
-        let meanings = Meanings::new(&evidence.incident.stacks.book);
+        let meanings = Meanings::new(&evidence.incident.stacks.table);
         let [server, host] = profiles(evidence, &meanings);
         all.take(Seen::Profile, server);
         let [at_work, threads] = threads(evidence, &meanings);
@@ -506,7 +506,7 @@ fn is_counted(mention: &Mention, evidence: &Evidence) -> bool {
             states.any(|(state, _)| state.eq_ignore_ascii_case(&mention.word))
         }),
         Kind::Function => {
-            let mut frames = evidence.incident.stacks.book.frames().iter();
+            let mut frames = evidence.incident.stacks.table.frames().iter();
             frames.any(|frame| frame.name.contains(&mention.word))
         }
         Kind::Place => evidence

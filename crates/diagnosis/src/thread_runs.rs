@@ -43,7 +43,7 @@ impl<'a> Runs<'a> {
             .filter(|(_, seen)| seen.from < seen.behind)
             .collect();
         // The number behind those of the book is an empty stack's.
-        let numbers = stacks.book.stacks().len();
+        let numbers = stacks.table.stacks().len();
         let seen = seen
             .iter()
             .map(|(stack, seen)| ((*stack).min(numbers), *seen));

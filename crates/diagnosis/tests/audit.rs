@@ -222,7 +222,7 @@ fn look(changes: &[Change]) -> Look {
     if let Some(first) = counts.first_mut() {
         first.count += 100_u64.saturating_sub(counted);
     }
-    look.stacks.book = book;
+    look.stacks.table = book;
     look.stacks.profiles.push(Profile {
         from: 0,
         to: SECONDS * 1000,

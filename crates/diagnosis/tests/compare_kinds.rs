@@ -136,7 +136,7 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
             evidence.profiles.push(profile(window, &counts));
         }
     }
-    evidence.book = book;
+    evidence.table = book;
     let to = SECONDS * 1_000;
     Incident {
         mentions: Vec::new(),

@@ -103,7 +103,7 @@ fn incident(threads: &[(u32, Vec<String>)]) -> Incident {
             side: FrameSide::User,
             nameless: None,
         });
-        let stack = stacks.book.intern(frames, StackEnd::Complete);
+        let stack = stacks.table.intern(frames, StackEnd::Complete);
         for _ in 0..*count {
             tid += 1;
             stacks.runs.push(ThreadRun {

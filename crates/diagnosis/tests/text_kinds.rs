@@ -555,7 +555,7 @@ fn one_snapshot(length_s: u64) -> Incident {
         side: FrameSide::User,
         nameless: None,
     });
-    let stack = stacks.book.intern(frames, StackEnd::Complete);
+    let stack = stacks.table.intern(frames, StackEnd::Complete);
     stacks.runs = (1..=30)
         .map(|tid| ThreadRun {
             tid,

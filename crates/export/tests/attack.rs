@@ -432,7 +432,7 @@ fn names_elsewhere() {
             ],
             model::StackEnd::Complete,
         );
-        made.stacks.book = book;
+        made.stacks.table = book;
         made
     });
 }

@@ -146,7 +146,7 @@ fn incident(host: &str) -> Incident {
         })
         .into(),
         stacks: StackEvidence {
-            book,
+            table: book,
             snapshots: (75..95).map(snapshot).collect(),
             runs: vec![ThreadRun {
                 tid: 9,

@@ -197,7 +197,7 @@ fn captured(path: &Path) -> Option<ProfileDocument> {
     Some(ProfileDocument {
         host: incident.host,
         wall_at_zero_ms,
-        ..ProfileDocument::new(profile, evidence.book)
+        ..ProfileDocument::new(profile, evidence.table)
     })
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
     }
     let groups = match counted {
         CountUnit::Threads => threads,
-        CountUnit::Samples => group_samples(&evidence.profiles, &evidence.book),
+        CountUnit::Samples => group_samples(&evidence.profiles, &evidence.table),
     };
     let from = label(paths);
     let input = CapturedStacks {
@@ -61,15 +61,15 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         counted,
         has_ids: read.has_ids(),
         groups: &groups,
-        book: &evidence.book,
+        book: &evidence.table,
     };
     let text = if args.json {
         captured_json(&input, &read.sources)
     } else if args.folded {
         match counted {
-            CountUnit::Threads => folded_stacks(&groups, &evidence.book),
+            CountUnit::Threads => folded_stacks(&groups, &evidence.table),
             CountUnit::Samples => {
-                folded_profile(&captures::all_samples(evidence), &evidence.book, false)
+                folded_profile(&captures::all_samples(evidence), &evidence.table, false)
             }
         }
     } else if args.pt_pmp {
@@ -143,7 +143,7 @@ impl Captures {
                     .collect();
                 pt_pmp_printed(threads.iter().map(Vec::as_slice))
             }
-            _ => pt_pmp(groups, &self.incident.stacks.book, &HashSet::new()),
+            _ => pt_pmp(groups, &self.incident.stacks.table, &HashSet::new()),
         }
     }
 }

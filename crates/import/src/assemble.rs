@@ -172,7 +172,7 @@ fn assemble(
     let times = Times::new(reads.iter());
     let (book, tables) = server;
     let mut evidence = StackEvidence {
-        book,
+        table: book,
         ..StackEvidence::default()
     };
     let mut snapshots: Vec<ThreadSnapshot> = Vec::new();
@@ -232,7 +232,7 @@ fn assemble(
         })
         .collect();
     tables.extend(
-        plockstat::table(&held, &mut evidence.book).map(|table| LockTable {
+        plockstat::table(&held, &mut evidence.table).map(|table| LockTable {
             from: UNTIMED_AT,
             to: UNTIMED_AT,
             ..table
@@ -273,7 +273,7 @@ fn assemble(
     if !snapshots.is_empty() {
         let table: LockTable = sampled_table(
             &Observed {
-                book: &evidence.book,
+                book: &evidence.table,
                 snapshots: &snapshots,
             },
             &LockSymbols::default(),
@@ -419,7 +419,7 @@ fn add_snapshot(
     for thread in snapshot.threads {
         let (state, syscall) = doing(&thread.frames);
         let is_complete = thread.end.is_complete();
-        let stack = evidence.book.intern(thread.frames, thread.end);
+        let stack = evidence.table.intern(thread.frames, thread.end);
         for _ in 0..thread.count {
             if threads.len() >= THREADS_MAX.min(room) {
                 break;
@@ -493,11 +493,11 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
         let hz = listing.seconds.map_or(0, |_| {
             (samples as f64 * 1000.0 / length as f64).clamp(1.0, 1e6) as u32
         });
-        let counts = sample_counts(listing.rows, &mut evidence.book);
+        let counts = sample_counts(listing.rows, &mut evidence.table);
         if !listing.callers.is_empty() {
             evidence.callers.push(Callers {
                 profile: evidence.profiles.len(),
-                counts: sample_counts(listing.callers, &mut evidence.book),
+                counts: sample_counts(listing.callers, &mut evidence.table),
             });
         }
         evidence.profiles.push(Profile {

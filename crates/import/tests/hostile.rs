@@ -129,7 +129,7 @@ fn read(bytes: &[u8]) {
     for table in &incident.stacks.locks {
         for holder in table.locks.iter().flat_map(|row| &row.holders) {
             // The stack is one of the book's.
-            assert!((holder.stack.0 as usize) < incident.stacks.book.stacks().len());
+            assert!((holder.stack.0 as usize) < incident.stacks.table.stacks().len());
         }
     }
 }

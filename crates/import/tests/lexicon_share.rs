@@ -69,9 +69,9 @@ fn functions(incident: &Incident, shares: &mut Shares) {
         }
     }
     for (number, weight) in stacks {
-        let stack = incident.stacks.book.stack(model::StackId(number));
+        let stack = incident.stacks.table.stack(model::StackId(number));
         for id in &stack.frames {
-            let Some(frame) = incident.stacks.book.frame(*id) else {
+            let Some(frame) = incident.stacks.table.frame(*id) else {
                 continue;
             };
             let is_name = frame.nameless.is_none()

@@ -143,7 +143,7 @@ fn frames_without_addresses_and_arguments_are_a_stack() {
     );
     assert_eq!(told(text), [stack]);
     let incident = read(text).1.unwrap();
-    let frames = incident.stacks.book.frames().iter();
+    let frames = incident.stacks.table.frames().iter();
     let names: Vec<&str> = frames.map(|frame| frame.name.as_str()).collect();
     assert!(names.contains(&"srv_conc_enter_innodb"), "{names:?}");
     assert!(names.contains(&"nanosleep"), "{names:?}");

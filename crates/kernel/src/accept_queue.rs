@@ -93,7 +93,6 @@ pub fn unix_by_inode(inode: u64, timeout: Duration) -> Result<Option<AcceptQueue
     Ok(found.pop())
 }
 
-
 fn dump(
     question: &[u8],
     timeout: Duration,

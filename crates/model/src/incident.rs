@@ -150,7 +150,8 @@ pub struct TimedAbsent {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackEvidence {
     /// The stacks that the rest refers to.
-    pub book: StackTable,
+    #[serde(rename = "book")]
+    pub table: StackTable,
     /// Every snapshot of all threads, oldest first.
     pub snapshots: Vec<SnapshotMeta>,
     /// What the threads did in them, by begin.

@@ -187,7 +187,7 @@ fn without_evidence_there_is_no_section() {
 fn the_policy_names_every_script() {
     let incident = mysqld::incident();
     let (before, stall) = (&incident.stacks.profiles[0], &incident.stacks.profiles[1]);
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     for (page, scripts) in [
         (page(&incident), 2),
         (profile_page("x", stall, book), 1),
@@ -264,7 +264,7 @@ fn hostile() -> Incident {
         nameless: None,
     });
     let stack = book.intern(frames, StackEnd::TooDeep);
-    evidence.book = book;
+    evidence.table = book;
     for profile in &mut evidence.profiles {
         for row in &mut profile.counts {
             row.stack = stack;
@@ -314,7 +314,7 @@ fn hostile() -> Incident {
 #[test]
 fn outside_text_is_text() {
     let incident = hostile();
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     let stall = &incident.stacks.profiles[1];
     // The server has a graph, what ran beside it another one, and who waited the third.
     for (page, scripts, graphs) in [
@@ -382,7 +382,7 @@ fn thousands_of_stacks_fit_on_a_page_that_says_so() {
     }
     let template = incident.stacks.locks[0].clone();
     incident.stacks = StackEvidence {
-        book,
+        table: book,
         runs,
         locks: (0..60)
             .map(|_| {

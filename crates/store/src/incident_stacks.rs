@@ -20,7 +20,7 @@ pub(crate) fn write_stacks(
     incident: &Incident,
 ) -> rusqlite::Result<()> {
     let evidence = &incident.stacks;
-    write_book(transaction, &evidence.book)?;
+    write_book(transaction, &evidence.table)?;
     write_snapshots(transaction, evidence)?;
     write_profiles(transaction, evidence)?;
     let mut insert =
@@ -157,7 +157,7 @@ pub(crate) fn read_stacks(tables: &mut Tables<'_>, has_callers: bool) -> StackEv
     let locks = Table::small("lock_table", "body").percent(20).json("body");
     let locks = tables.read(locks, |row| json_column::<LockTable>(row, 0));
     let mut evidence = StackEvidence {
-        book,
+        table: book,
         snapshots,
         runs,
         profiles,
@@ -269,7 +269,7 @@ fn each_count(
 
 /// A number that is of no stack of the file reads as an empty stack; that is damage.
 fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
-    let known = evidence.book.stacks().len() as u64;
+    let known = evidence.table.stacks().len() as u64;
     let is_foreign = |stack: StackId| u64::from(stack.0) >= known;
     let runs = evidence.runs.iter().map(|run| run.stack);
     let counts = evidence.profiles.iter().flat_map(|profile| &profile.counts);
@@ -281,7 +281,7 @@ fn note_foreign_stacks(evidence: &mut StackEvidence, damage: &mut Vec<Damage>) {
     if foreign > 0 {
         damage.push(Damage {
             table: "stack",
-            rows_read: evidence.book.stacks().len(),
+            rows_read: evidence.table.stacks().len(),
             problem: format!("{foreign} rows refer to stacks that are not there"),
             is_limit: false,
         });

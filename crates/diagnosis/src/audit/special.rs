@@ -295,7 +295,7 @@ const SAMPLES_MIN: u64 = 50;
 
 /// The share of the server's CPU samples with one of these functions anywhere in the stack.
 fn profile_share(look: &Look, functions: &[&str]) -> Read<f64> {
-    let book = &look.stacks.book;
+    let book = &look.stacks.table;
     let named = |frame: &FrameId| {
         book.frame(*frame).is_some_and(|frame| {
             frame.side == FrameSide::User

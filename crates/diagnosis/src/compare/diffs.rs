@@ -108,7 +108,7 @@ pub(super) fn functions(before: &Subject, after: &Subject) -> Vec<Change> {
                 continue;
             }
             all += row.count as f64;
-            let innermost = stacks.book.frames_of(row.stack).next();
+            let innermost = stacks.table.frames_of(row.stack).next();
             let name = innermost.map_or("(no frames)", |frame| frame.name.as_str());
             *counts.entry(name.to_owned()).or_default() += row.count as f64;
         }

@@ -225,7 +225,7 @@ impl<'n> Named<'n> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         for (stack, name) in innermost.stacks() {
             if of.is_empty() {
-                of = vec![None; evidence.incident.stacks.book.stacks().len()];
+                of = vec![None; evidence.incident.stacks.table.stacks().len()];
             }
             let place = *places.entry(name).or_insert_with(|| {
                 names.push(name);

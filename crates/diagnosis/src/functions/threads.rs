@@ -142,7 +142,7 @@ impl Threads {
 /// thread that each server has only a part was shown: others may have been at work.
 fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
     let runs = evidence.runs();
-    let meanings = Meanings::new(&evidence.incident.stacks.book);
+    let meanings = Meanings::new(&evidence.incident.stacks.table);
     let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
     for seen in runs.all() {
         let Some(run) = runs.run(seen) else { continue };

@@ -151,7 +151,7 @@ impl Deep {
         if !self.no_stacks {
             evidence.locks.push(self.table(&mut book, onset_s));
         }
-        evidence.book = book;
+        evidence.table = book;
         evidence
     }
 

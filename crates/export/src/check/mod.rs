@@ -150,7 +150,7 @@ impl Found {
             .for_each(|timed| add(&timed.fact.name));
         incident
             .stacks
-            .book
+            .table
             .frames()
             .iter()
             .for_each(|frame| add(&frame.name));

@@ -289,7 +289,7 @@ pub(crate) fn is_program_frame(name: &str) -> bool {
 
 fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvidence {
     let frames: Vec<StackFrame> = stacks
-        .book
+        .table
         .frames()
         .iter()
         .map(|frame| match is_program_frame(&frame.name) {
@@ -315,7 +315,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
         })
         .collect();
     StackEvidence {
-        book: StackTable::from_parts(frames, stacks.book.stacks().to_vec()),
+        table: StackTable::from_parts(frames, stacks.table.stacks().to_vec()),
         snapshots: stacks.snapshots.clone(),
         runs: stacks
             .runs

@@ -123,7 +123,7 @@ impl<'a> Pseudonyms<'a> {
         for timed in &incident.facts {
             add(&timed.fact.name);
         }
-        for frame in incident.stacks.book.frames() {
+        for frame in incident.stacks.table.frames() {
             if !super::is_program_frame(&frame.name) {
                 add(&frame.name);
                 // Its folders are whoever installed it.

@@ -64,7 +64,7 @@ fn frames(scene: &Scene<'_>, run: &ThreadRun, out: &mut String) {
     let user = scene
         .incident
         .stacks
-        .book
+        .table
         .frames_of(run.stack)
         .filter(|frame| frame.side == FrameSide::User);
     let mut number = 0;
@@ -98,7 +98,7 @@ pub(super) fn folded(scene: &Scene<'_>) -> String {
         Some(program) if program.contains("maria") => "mariadbd",
         _ => "mysqld",
     };
-    let book = &scene.incident.stacks.book;
+    let book = &scene.incident.stacks.table;
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for row in &profile.counts {
         let mut line = match row.server {
@@ -143,7 +143,7 @@ pub(super) fn perf_report(scene: &Scene<'_>) -> String {
     let mut rows = String::new();
     let callers = callers.flat_map(|callers| &callers.counts);
     for row in callers.filter(|row| row.server) {
-        let Some(frame) = evidence.book.frames_of(row.stack).next() else {
+        let Some(frame) = evidence.table.frames_of(row.stack).next() else {
             continue;
         };
         let image = match frame.image.trim() {
@@ -174,7 +174,7 @@ pub(super) fn opreport(scene: &Scene<'_>) -> String {
     let Some(profile) = crate::profile(scene.incident, scene.window) else {
         return String::new();
     };
-    let book = &scene.incident.stacks.book;
+    let book = &scene.incident.stacks.table;
     let mut functions: BTreeMap<(String, String), u64> = BTreeMap::new();
     for row in &profile.counts {
         let function = match book.frames_of(row.stack).next() {

@@ -259,7 +259,7 @@ pub fn incident(planted: &Planted) -> Incident {
             ),
         ],
         stacks: StackEvidence {
-            book,
+            table: book,
             snapshots: vec![SnapshotMeta {
                 at: 12_500,
                 method: SnapshotMethod::Proc,

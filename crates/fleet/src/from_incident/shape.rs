@@ -61,7 +61,7 @@ pub(super) fn heaviest(incident: &Incident) -> Vec<String> {
 
 /// The function that says what a thread was in.
 fn leaf(incident: &Incident, kind: StackKind, stack: StackId) -> Option<&str> {
-    let mut frames = incident.stacks.book.frames_of(stack);
+    let mut frames = incident.stacks.table.frames_of(stack);
     let frame = match kind {
         StackKind::Wait => frames.find(|frame| is_of_program(frame)),
         _ => frames.next(),

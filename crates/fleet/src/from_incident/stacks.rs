@@ -196,7 +196,7 @@ impl Book<'_> {
         if let Some(known) = self.stacks.get(&id) {
             return known.as_ref().map(|row| row.stack_id);
         }
-        let book = &self.incident.stacks.book;
+        let book = &self.incident.stacks.table;
         let places: Vec<FrameId> = book
             .stack(id)
             .frames
@@ -227,7 +227,7 @@ impl Book<'_> {
         if let Some(known) = self.frames.get(&id) {
             return Some(known.frame_id);
         }
-        let frame = self.incident.stacks.book.frame(id)?;
+        let frame = self.incident.stacks.table.frame(id)?;
         let row = frame_row(frame, &self.build(frame), self.day);
         let frame_id = row.frame_id;
         self.frames.insert(id, row);

@@ -115,7 +115,7 @@ fn one_after_the_other(calm: Incident, stall: Incident) -> Incident {
             .filter(|timed| known(timed) && !timed.fact.name.starts_with("capture.")),
     );
     let mut evidence = calm.stacks;
-    let numbers = renumber(&stall.stacks.book, &mut evidence.book);
+    let numbers = renumber(&stall.stacks.table, &mut evidence.table);
     let number = |stack: StackId| numbers.get(&stack).copied().unwrap_or(stack);
     for mut note in stall.stacks.snapshots {
         note.at = at(note.at);

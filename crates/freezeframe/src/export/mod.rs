@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     }
     if let Some(file) = folded {
         let profile = profile(&incident, args.when)?;
-        let text = folded_profile(&profile, &incident.stacks.book, false);
+        let text = folded_profile(&profile, &incident.stacks.table, false);
         search_text(
             names,
             text.as_bytes(),
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             wall_at_zero_ms: incident.clock.wall_at_zero_ms,
             ..PprofOptions::default()
         };
-        let packed = self::pprof(&profile, &incident.stacks.book, &options);
+        let packed = self::pprof(&profile, &incident.stacks.table, &options);
         let mut plain = Vec::new();
         flate2::read::GzDecoder::new(packed.as_slice())
             .take(PROFILE_BYTES_MAX)
@@ -160,7 +160,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     }
     if let Some(file) = speedscope {
         let profile = profile(&incident, args.when)?;
-        let text = self::speedscope(&profile, &incident.stacks.book, &incident.id);
+        let text = self::speedscope(&profile, &incident.stacks.table, &incident.id);
         for text in profile_text::of_speedscope(&text) {
             search(names, text.as_bytes(), &file.path().display().to_string())?;
         }

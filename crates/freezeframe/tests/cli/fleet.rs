@@ -80,7 +80,7 @@ pub(crate) fn incident(host: &str, minute: i64, function: &str) -> Incident {
             },
         }],
         stacks: StackEvidence {
-            book,
+            table: book,
             profiles: vec![Profile {
                 from: 40_000,
                 to: 50_000,

@@ -24,14 +24,14 @@ const WAITERS: usize = 20;
 
 /// Names of a stack's functions, innermost first.
 fn names(stacks: &StackEvidence, run: &ThreadRun) -> Vec<String> {
-    let frames = stacks.book.frames_of(run.stack);
+    let frames = stacks.table.frames_of(run.stack);
     frames.map(|frame| frame.name.clone()).collect()
 }
 
 /// Numbers that have to agree in every incident.
 fn consistent(incident: &Incident) {
     let stacks = &incident.stacks;
-    let stacks_known = stacks.book.stacks().len();
+    let stacks_known = stacks.table.stacks().len();
     let known = |id: model::StackId| (id.0 as usize) < stacks_known;
     assert!(
         stacks
@@ -256,7 +256,7 @@ fn a_server_killed_in_a_burst_is_followed_to_its_next_life() {
         // A process's first thread has its id.
         let life: Vec<&ThreadRun> = stacks.runs.iter().filter(|run| run.tid == pid).collect();
         let whole = life.iter().any(|run| {
-            let complete = stacks.book.stack(run.stack).end.is_complete();
+            let complete = stacks.table.stack(run.stack).end.is_complete();
             complete && names(stacks, run).iter().any(|name| name == "poll")
         });
         assert!(whole, "nothing of process {pid} in {:#?}", stacks.runs);

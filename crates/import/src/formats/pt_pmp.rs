@@ -206,7 +206,7 @@ mod tests {
             bytes: text.as_bytes(),
         };
         let incident = crate::import(&[input]).incident.unwrap();
-        let frames = incident.stacks.book.frames().iter();
+        let frames = incident.stacks.table.frames().iter();
         let names: Vec<&str> = frames.map(|frame| frame.name.as_str()).collect();
         assert_eq!(names.join(","), row);
         for text in [

@@ -53,7 +53,7 @@ pub fn body(view: &View<'_>) -> Body {
         Some(_) => RankBy::usual(base, now),
         None => RankBy::Own,
     };
-    let diff = profile_diff((base, &evidence.book), (now, &evidence.book), false, rank);
+    let diff = profile_diff((base, &evidence.table), (now, &evidence.table), false, rank);
     let ranked = match rank.is_time() {
         true => ", ranked by processor time",
         false => "",
@@ -136,7 +136,7 @@ fn nothing(view: &View<'_>) -> String {
 
 /// The stacks that end in a function, those with most samples first.
 pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
-    let book = &view.incident().stacks.book;
+    let book = &view.incident().stacks.table;
     let mut rows: Vec<_> = profile
         .counts
         .iter()

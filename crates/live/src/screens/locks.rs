@@ -113,7 +113,7 @@ fn detail(view: &View<'_>, lock: &LockRow) -> Vec<String> {
             lock.waiters_max
         ),
     ];
-    let book = &view.incident().stacks.book;
+    let book = &view.incident().stacks.table;
     for holder in &lock.holders {
         out.push(String::new());
         out.push(format!(

@@ -162,7 +162,7 @@ fn groups(view: &View<'_>) -> Vec<Line> {
             .add(Ink::Plain, &cut(&head, view.columns.saturating_sub(7))),
     ];
     for group in groups.iter().take(GROUPS_MAX) {
-        let book = &view.incident().stacks.book;
+        let book = &view.incident().stacks.table;
         let frames = || book.frames_of(group.run.stack);
         // The server's functions say what for; the kernel's, where there are no others.
         let user: Vec<&str> = frames()

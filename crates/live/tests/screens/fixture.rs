@@ -213,7 +213,7 @@ pub fn incident() -> Incident {
         profiles,
         callers: Vec::new(),
         locks: vec![lock_table(230_000, &of, 3), lock_table(255_000, &of, 398)],
-        book,
+        table: book,
     };
     // The connect probe: refused from some seconds after the onset on.
     for second in 0..=360u64 {
@@ -331,13 +331,13 @@ pub fn hostile() -> Model {
             holder.doing += HOSTILE;
         }
     }
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     let mut frames = book.frames().to_vec();
     for frame in &mut frames {
         frame.name += HOSTILE;
         frame.image += HOSTILE;
     }
-    incident.stacks.book = StackTable::from_parts(frames, book.stacks().to_vec());
+    incident.stacks.table = StackTable::from_parts(frames, book.stacks().to_vec());
     let profiles = incident.stacks.profiles.iter_mut();
     for count in profiles.flat_map(|profile| &mut profile.counts) {
         count.thread += HOSTILE;

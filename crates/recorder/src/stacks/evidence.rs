@@ -84,7 +84,7 @@ impl RawEvidence {
             profiles,
             callers: Vec::new(),
             locks,
-            book,
+            table: book,
         }
     }
 }

@@ -93,7 +93,7 @@ pub fn group_runs(evidence: &StackEvidence, window: Window) -> StackGroups {
         let end = moments.partition_point(|at| *at <= to);
         u32::try_from(end.saturating_sub(begin)).unwrap_or(u32::MAX)
     };
-    let mut gathering = Gathering::new(&evidence.book);
+    let mut gathering = Gathering::new(&evidence.table);
     for run in &evidence.runs {
         let inside = between(run.from.max(window.from), run.to.min(window.to));
         // The notes may be fewer than the runs know when a part of the file was lost.
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn runs_count_what_lies_in_the_window() {
         let mut evidence = StackEvidence::default();
-        let wait = evidence.book.intern([user("wait")], StackEnd::Complete);
+        let wait = evidence.table.intern([user("wait")], StackEnd::Complete);
         evidence.snapshots = (0..10)
             .map(|second| SnapshotMeta {
                 at: second * 1000,

@@ -198,7 +198,7 @@ fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGr
 }
 
 fn frames(incident: &Incident, stack: StackId) -> Vec<String> {
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     let of = |side: FrameSide| {
         let frames = book
             .frames_of(stack)
@@ -245,11 +245,11 @@ impl Processors {
         }
         let rows = || halves.iter().flatten().flat_map(|profile| &profile.counts);
         let is_told_apart = rows().any(|row| row.server) && rows().any(|row| !row.server);
-        let [before, in_stall] = halves.map(|half| Half::of(&half, &evidence.book, is_told_apart));
+        let [before, in_stall] = halves.map(|half| Half::of(&half, &evidence.table, is_told_apart));
         let shares = |of: [u64; 2]| [share(of[0], before.all), share(of[1], in_stall.all)];
         Self {
             samples,
-            risen: risen(&evidence.book, &before, &in_stall),
+            risen: risen(&evidence.table, &before, &in_stall),
             server: is_told_apart.then(|| shares([before.server, in_stall.server])),
             others: others(&before, &in_stall),
         }

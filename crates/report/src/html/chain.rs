@@ -120,7 +120,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
             holder.tid,
             cell(&holder.name),
             cell(&link.lock),
-            frames::list(&Stack::from_book(&incident.stacks.book, holder.stack))
+            frames::list(&Stack::from_book(&incident.stacks.table, holder.stack))
         ))
     };
     let stacks: Markup = chain.links.iter().filter_map(holder).collect();

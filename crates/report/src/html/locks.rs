@@ -21,7 +21,7 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         let by = inside(a).cmp(&inside(b));
         by.then_with(|| waited(a).total_cmp(&waited(b)))
     })?;
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     let place = match (inside(shown), shown.from < stall.from) {
         (true, _) => "",
         (false, true) => " before the onset",

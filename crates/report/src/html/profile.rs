@@ -34,7 +34,7 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
     };
     let before = between(0, onset);
     let stall = between(onset, end.saturating_add(1));
-    let book = &evidence.book;
+    let book = &evidence.table;
     let (first, second, names): (&[&Profile], &[&Profile], &[&str]) =
         match (before.is_empty(), stall.is_empty()) {
             (true, true) => return None,

@@ -205,7 +205,7 @@ impl Group {
         row![
             frames::folded(&Stack {
                 state: Some(self.state),
-                ..Stack::from_book(&incident.stacks.book, self.stack)
+                ..Stack::from_book(&incident.stacks.table, self.stack)
             }),
             mean(0),
             markup!("<b>{}</b>", mean(1)),

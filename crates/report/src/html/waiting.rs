@@ -29,7 +29,7 @@ pub(super) fn figure(
         true => &["in the stall"],
         false => &["before", "in the stall"],
     };
-    let book = &incident.stacks.book;
+    let book = &incident.stacks.table;
     let tree = FlameTree::of_whose(Whose::Server, (&before, book), (&stall, book));
     let graph = Graph {
         tree: &tree,

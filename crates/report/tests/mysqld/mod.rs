@@ -374,7 +374,7 @@ fn evidence() -> StackEvidence {
         table(&mut book, holder_stack, arena_holder, 2),
     ];
     StackEvidence {
-        book,
+        table: book,
         snapshots: notes,
         runs,
         profiles,

@@ -246,5 +246,5 @@ fn stacks_that_are_not_there_are_told_and_read_as_empty() {
     assert_eq!(loaded.damage[0].table, "stack");
     let evidence = loaded.incident.stacks;
     assert_eq!(evidence.runs.len(), 2);
-    assert_eq!(evidence.book.frames_of(evidence.runs[0].stack).count(), 0);
+    assert_eq!(evidence.table.frames_of(evidence.runs[0].stack).count(), 0);
 }

@@ -222,7 +222,7 @@ pub fn stacks() -> StackEvidence {
         doing: "runs".into(),
     };
     StackEvidence {
-        book,
+        table: book,
         snapshots: vec![SnapshotMeta {
             at: 61_000,
             method: SnapshotMethod::Bpf,

@@ -174,7 +174,7 @@ pub(super) fn stacks(size: &IncidentSize, end: Millis, numbers: &mut Numbers) ->
         .map(|from| lock_table(size, from, [waits, holds], numbers))
         .collect();
     StackEvidence {
-        book,
+        table: book,
         snapshots,
         runs,
         profiles,
