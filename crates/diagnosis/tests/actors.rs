@@ -407,7 +407,7 @@ fn no_advice_names_what_the_record_lacks() {
 
 /// The samples of the stall, given to programs beside the server by turns.
 fn sampled_of(mut incident: Incident, programs: &[&str], wanted: &str) -> Incident {
-    let book = incident.stacks.book.clone();
+    let book = incident.stacks.table.clone();
     let profiles = incident.stacks.profiles.iter_mut();
     let rows = profiles.flat_map(|profile| &mut profile.counts);
     let is_it = |row: &&mut ProfileCount| {

@@ -59,7 +59,7 @@ fn load(text: &str) -> Result<Catalogue, String> {
 /// Patterns of the built-in causes are compiled when they are first asked; here all of them.
 #[test]
 fn the_built_in_files_are_sound_to_their_last_pattern() {
-    let read = Catalogue::from_files(builtin_files()).unwrap();
+    let read = Catalogue::from_files(&builtin_files()).unwrap();
     let ids = |catalogue: &Catalogue| -> Vec<String> {
         let causes = catalogue.causes().iter();
         causes.map(|cause| cause.id.clone()).collect()

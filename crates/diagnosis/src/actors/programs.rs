@@ -53,7 +53,7 @@ fn sampled(scene: &Scene, is_it: impl Fn(&str) -> bool) -> BTreeMap<String, f64>
         .map(|one| one.to.saturating_sub(one.from) as f64 / 1000.0 * f64::from(one.hz))
         .sum();
     for row in profiles().flat_map(|one| &one.counts) {
-        let mut frames = stacks.book.frames_of(row.stack);
+        let mut frames = stacks.table.frames_of(row.stack);
         if !row.server && frames.any(|frame| is_it(&frame.name)) {
             *all.entry(row.thread.clone()).or_default() += row.count as f64 / samples.max(1.0);
         }
