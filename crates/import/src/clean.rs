@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use crate::line::Line;
 use crate::memory_budget::MemoryBudget;
+use crate::split::split;
 use crate::{
-    broken_lines, client_lists, flattened_backtraces, flattened_tables, json_log, json_rows,
-    markdown_lists, rds_monitoring, terminal, times, web_page, wrapped_rows,
+    broken_lines, characters, client_lists, decoration, flattened_backtraces, flattened_tables,
+    grouped_numbers, json_log, json_rows, json_text, markdown_lists, rds_monitoring, spacing,
+    terminal, times, web_page, wrapped_rows,
 };
 
 /// Longest line that is looked at, in bytes; what is behind is not read.
@@ -19,42 +21,10 @@ const UNWRAPPED_BYTES_MAX: usize = 64 << 20;
 /// Longest name of a container in front of its line.
 const CONTAINER_BYTES_MAX: usize = 80;
 
-/// A text whose lines are lines: `mysql -B` writes a whole InnoDB status on one, its line ends as `\\n`, its tabs as `\\t`
-/// and each backslash twice. Statements in it are read as they were, or their strings would seem to end elsewhere.
-pub(crate) fn with_lines(text: &str) -> Cow<'_, str> {
-    if !text.contains(STATUS_ON_A_LINE) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        // In JSON the same signs are JSON's.
-        let is_json = line.trim_start().starts_with(['{', '[', '"']);
-        match line.contains(STATUS_ON_A_LINE) && !is_json {
-            true => unescape(line, &mut out),
-            false => out.push_str(line),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// The head of an InnoDB status whose line end became two signs.
-const STATUS_ON_A_LINE: &str = "INNODB MONITOR OUTPUT\\n";
-
-/// What `mysql --batch` escaped as it was.
-fn unescape(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        out.push_str(before);
-        let (sign, taken) = match after.as_bytes().first() {
-            Some(b'n') => ('\n', 1),
-            Some(b't') => ('\t', 1),
-            Some(b'\\') => ('\\', 1),
-            _ => ('\\', 0),
-        };
-        out.push(sign);
-        rest = after.get(taken..).unwrap_or_default();
-    }
-    out.push_str(rest);
+/// How much of a text is known.
+pub(crate) fn known(text: &str) -> usize {
+    let sections = split(&lines(text));
+    sections.iter().map(|section| section.known).sum()
 }
 
 /// The lines of a text: what a web page shows of it, rows in JSON as rows, and JSON of log collectors, quotation marks of
@@ -71,7 +41,8 @@ pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
     let unwrapped = web_page::unwrapped(head)
         .or_else(|| rds_monitoring::unwrapped(head))
         .or_else(|| json_log::unwrapped(head))
-        .or_else(|| json_rows::unwrapped(head));
+        .or_else(|| json_rows::unwrapped(head))
+        .or_else(|| json_text::unwrapped(head));
     let mut room = MemoryBudget::for_text(text.len());
     let is_unwrapped = unwrapped.is_some();
     let (lines, mut cut) = match unwrapped {
@@ -98,8 +69,16 @@ fn of_unwrapped<'a>(
     unwrapped: &[(usize, Cow<'_, str>)],
     room: &mut MemoryBudget,
 ) -> (Vec<Line<'a>>, Option<usize>) {
-    let unwrapped = unwrapped.iter();
-    let unwrapped = unwrapped.map(|(number, line)| (*number, line.as_ref()));
+    // What stands around a line within a collector's is as much as without.
+    let plain = unwrapped
+        .iter()
+        .map(|(_, line)| characters::plain(line))
+        .collect::<Vec<_>>();
+    let texts: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+    let bare_texts = decoration::undone(&texts, known);
+    let numbers = unwrapped.iter().map(|(number, _)| *number);
+    let texts = bare_texts.iter().map(AsRef::as_ref);
+    let unwrapped = numbers.zip(texts);
     let list = room.list(unwrapped.len());
     let (lines, cut) = bare(unwrapped, Around::ALL, (list, room));
     (lines.into_iter().map(Line::into_owned).collect(), cut)
@@ -107,13 +86,15 @@ fn of_unwrapped<'a>(
 
 /// Lines that a client, a terminal or a mail broke are one again.
 fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
+    spacing::close_up(&mut lines);
     if flattened_tables::may_be_in(text) {
         flattened_tables::unfold(&mut lines);
     }
-    if terminal::may_be_in(text) {
+    if terminal::may_be_in(&lines) {
         terminal::join(&mut lines);
     }
     client_lists::rewrite(&mut lines);
+    grouped_numbers::join(&mut lines);
     wrapped_rows::join(&mut lines);
     if broken_lines::may_be_in(text) {
         broken_lines::join(&mut lines);
@@ -263,11 +244,18 @@ fn unstamped(line: &str) -> &str {
 /// Tags that stand around text which is kept as it is.
 const TAGS: [&str; 2] = ["pre", "code"];
 
+/// The end of a line in a page.
+const BREAKS: [&str; 3] = ["<br>", "<br/>", "<br />"];
+
 /// Without the tags of a web page around its text: the first and the last line of it stand on one
 /// line with them (`<pre class="log">text`).
 fn untagged(line: &str) -> &str {
     let mut rest = line;
     while let Some(inner) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
+        rest = inner;
+    }
+    // The end of a line, where the line has its own.
+    if let Some(inner) = BREAKS.iter().find_map(|tag| rest.strip_suffix(tag)) {
         rest = inner;
     }
     while let Some(inner) = TAGS.iter().find_map(|tag| {
@@ -415,17 +403,6 @@ mod tests {
             .iter()
             .map(|line| line.text.to_string())
             .collect()
-    }
-
-    #[test]
-    fn a_status_on_one_line_has_its_lines_again() {
-        let batch = r"InnoDB  INNODB MONITOR OUTPUT\nupdate t set a = 'it\\'s'\n\tx\\n";
-        assert_eq!(
-            with_lines(batch),
-            "InnoDB  INNODB MONITOR OUTPUT\nupdate t set a = 'it\\'s'\n\tx\\n"
-        );
-        let json = r#"{"log":"x INNODB MONITOR OUTPUT\n","stream":"stderr"}"#;
-        assert_eq!(with_lines(json), json);
     }
 
     #[test]

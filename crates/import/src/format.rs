@@ -191,6 +191,8 @@ pub(crate) struct Open {
     pub(crate) from: usize,
     /// Index behind the last line that surely belongs to it.
     pub(crate) to: usize,
+    /// Its lines that are not blank, and again those that are known by themselves.
+    pub(crate) known: usize,
     /// The InnoDB monitor has begun and not ended.
     pub(crate) monitor: bool,
     /// A statement of a session goes on, or a row of pt-pmp.

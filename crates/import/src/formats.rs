@@ -12,7 +12,7 @@ mod tests {
     use super::*;
     use crate::clean;
     use crate::split::split;
-    use crate::{Input, import};
+    use crate::{Input, import, whole_text};
 
     #[test]
     fn every_format_has_an_id_and_a_name_of_its_own() {
@@ -32,7 +32,7 @@ mod tests {
                 continue;
             };
             let text = String::from_utf8_lossy(&bytes);
-            let sections = split(&clean::lines(&clean::with_lines(&text)));
+            let sections = split(&clean::lines(&whole_text::as_printed(&text)));
             let bytes = &bytes;
             let parts = import(&[Input { path: "x", bytes }]).parts;
             // What is read as a whole, and sentences, are no sections.

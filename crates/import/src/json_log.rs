@@ -13,6 +13,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::json_text;
+
 /// Longest object that is read, in bytes: docker parts lines at 16 KiB.
 const OBJECT_BYTES_MAX: usize = 64 << 10;
 
@@ -25,7 +27,7 @@ const LEVELS: [&str; 4] = ["System", "ERROR", "Warning", "Note"];
 /// The lines with their numbers, objects as the lines that they hold; `None` where there is no
 /// such object.
 pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
-    if !text.contains("\"log\"") && !text.contains("\"prio\"") {
+    if !may_hold(text) {
         return None;
     }
     let lines: Vec<&str> = text.split('\n').collect();
@@ -45,6 +47,12 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         index += taken;
     }
     any.then_some(out)
+}
+
+/// The text has a name under which a line is kept.
+fn may_hold(text: &str) -> bool {
+    let mut names = json_text::MESSAGES.iter().chain(&["prio"]);
+    names.any(|name| text.contains(&format!("\"{name}\"")))
 }
 
 /// The lines that an object holds, and how many lines it stands on.
@@ -68,14 +76,14 @@ fn object<'a>(line: &str, rest: &[&str]) -> Option<(Vec<Cow<'a, str>>, usize)> {
 
 /// The lines that the object on one line holds.
 fn held_by<'a>(line: &str) -> Option<Vec<Cow<'a, str>>> {
-    if !line.contains("\"log\"") && !line.contains("\"prio\"") {
+    if !may_hold(line) {
         return None;
     }
     let fields = parsed(line)?;
     if let Some(event) = event(&fields) {
         return Some(vec![Cow::Owned(event)]);
     }
-    let log = fields.get("log")?.as_str()?;
+    let log = json_text::message(&fields)?;
     let inner = log.trim_end_matches(['\n', '\r']).split('\n');
     let held = inner.map(|line| {
         // The server's own objects, within those of the collector.

@@ -13,7 +13,9 @@ use crate::read::Read;
 use crate::read::rows::Table;
 use crate::split::{Section, split};
 use crate::vocabulary::Vocabulary;
-use crate::{INPUT_BYTES_MAX, Input, Part, memory_budget, prose, shell, times, web_page};
+use crate::{
+    INPUT_BYTES_MAX, Input, Part, memory_budget, prose, shell, times, web_page, whole_text,
+};
 
 /// So many bytes tell whether an input is text.
 const HEAD_BYTES: usize = 8 << 10;
@@ -128,7 +130,7 @@ impl OneInput {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(bytes),
         };
-        let text = shell::as_printed(clean::with_lines(&text));
+        let text = shell::as_printed(whole_text::as_printed(&text));
         let (mut lines, cut) = clean::lines_within(&text);
         let mut sections = split(&lines);
         if sections.is_empty() && web_page::may_be_in(&text) {
@@ -143,12 +145,13 @@ impl OneInput {
         let mut inventories: Vec<Section> = Vec::new();
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
-        for Section { format, from, to } in sections.iter().copied() {
-            let section = lines.get(from..to).unwrap_or_default();
+        for found in &sections {
+            let format = found.format;
+            let section = lines.get(found.from..found.to).unwrap_or_default();
             let range = numbers(section);
             covered += section.len();
             if sentences::is_whole(format, section.len()) {
-                inventories.push(Section { format, from, to });
+                inventories.push(*found);
             }
             if format.has_version {
                 self.version = self
@@ -180,7 +183,7 @@ impl OneInput {
                 self.skip(input, Some(range), &what, why);
                 continue;
             }
-            read_sections.push(Section { format, from, to });
+            read_sections.push(*found);
             self.parts.push(Part {
                 path: input.path.to_owned(),
                 kind: what,

@@ -18,6 +18,8 @@ pub(crate) struct Section {
     pub(crate) from: usize,
     /// Index behind the last line.
     pub(crate) to: usize,
+    /// How much of it is known: its lines, and again those that are known by themselves.
+    pub(crate) known: usize,
 }
 
 /// The sections of a text, in its order.
@@ -45,7 +47,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Section> {
         if let Some(section) = &mut open
             && (section.format.absorbs)(section, &next)
         {
-            section.add(index, next.text);
+            section.add(index, &next);
             continue;
         }
         next.own = own(&next, behind).filter(|own| {
@@ -62,7 +64,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Section> {
                 if next.own.is_some_and(|own| own.heads == Heads::Each) {
                     section.cells = cells_of_head(next.text);
                 }
-                section.add(index, next.text);
+                section.add(index, &next);
                 continue;
             }
             let is_blank = next.text.is_empty();
@@ -76,7 +78,7 @@ pub(crate) fn split(lines: &[Line<'_>]) -> Vec<Section> {
         }
         open = next.own.map(|format| Open::new(format, index, lines));
         if let Some(section) = &mut open {
-            section.add(index, next.text);
+            section.add(index, &next);
         }
     }
     close(&mut open, &mut sections);
@@ -110,6 +112,7 @@ fn close(open: &mut Option<Open>, sections: &mut Vec<Section>) {
         format: section.format,
         from: section.from,
         to: section.to,
+        known: section.known,
     }));
 }
 
@@ -132,6 +135,7 @@ impl Open {
             format,
             from: index - usize::from(stamped),
             to: index,
+            known: 0,
             monitor: false,
             statement: false,
             depth: 0,
@@ -145,9 +149,11 @@ impl Open {
     }
 
     /// Adds a line that belongs to it.
-    fn add(&mut self, index: usize, text: &str) {
+    fn add(&mut self, index: usize, line: &Next<'_>) {
         self.to = index + 1;
-        (self.format.add)(self, text);
+        self.known += usize::from(!line.text.is_empty());
+        self.known += usize::from(line.own == Some(self.format));
+        (self.format.add)(self, line.text);
     }
 
     /// The line is a part of what has begun.

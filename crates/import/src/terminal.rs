@@ -10,9 +10,13 @@ const LINES_MAX: usize = 12;
 /// Narrower is no terminal, in characters.
 const WIDTH_MIN: usize = 30;
 
-/// The text has a border that no corner ends.
-pub(crate) fn may_be_in(text: &str) -> bool {
-    text.contains("-\n-") || text.contains("-\n+") || text.contains("+\n-")
+/// There is a border that goes on in the next line.
+pub(crate) fn may_be_in(lines: &[Line<'_>]) -> bool {
+    let mut pairs = lines.iter().zip(lines.iter().skip(1));
+    pairs.any(|(line, next)| {
+        let is_open = line.text.ends_with('-') && next.text.starts_with(['-', '+']);
+        is_open || (line.text.ends_with('+') && next.text.starts_with('-'))
+    })
 }
 
 /// Puts the rows below such a border together; all others stay.

@@ -10,13 +10,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use diagnosis::{Catalogue, Finding, Level, diagnose_closely};
-use import::{Input, import};
-use sha2::{Digest as _, Sha256};
+use common::{Capture, captures, findings};
+use diagnosis::{Catalogue, Finding, Level};
 
 /// With this variable the page is written instead of compared.
 const WRITE: &str = "FREEZEFRAME_ACCURACY";
@@ -41,69 +42,6 @@ What this very commit says of [captures/](../captures), made by `make accuracy`;
 - **wrong and sure**: a wrong first finding is called likely or certain.
 
 ";
-
-/// A capture by its sidecar.
-struct Capture {
-    name: String,
-    file: PathBuf,
-    cause: String,
-    /// Others that are accepted as the first one.
-    also: Vec<String>,
-}
-
-impl Capture {
-    fn read(sidecar: &Path) -> Self {
-        let text = std::fs::read_to_string(sidecar).unwrap();
-        let value = |key: &str| {
-            let mut lines = text.lines();
-            let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
-            value
-                .unwrap_or_default()
-                .trim()
-                .trim_matches('"')
-                .to_owned()
-        };
-        let names = |text: &str| -> Vec<String> {
-            let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-            names
-                .filter(|name| !name.is_empty())
-                .map(str::to_owned)
-                .collect()
-        };
-        Self {
-            name: sidecar.file_stem().unwrap().to_str().unwrap().to_owned(),
-            file: sidecar.with_file_name(value("file")),
-            cause: value("root_cause_id"),
-            also: names(&value("acceptable_secondary")),
-        }
-    }
-
-    /// It shows nothing that is in the catalogue.
-    fn is_control(&self) -> bool {
-        self.cause.starts_with("NONE") || self.cause.starts_with("OTHER")
-    }
-
-    fn is_of_the_check_half(&self) -> bool {
-        Sha256::digest(self.name.as_bytes())[0] % 2 == 1
-    }
-
-    fn is_right(&self, cause: &str) -> bool {
-        self.cause == cause || self.also.iter().any(|also| also == cause)
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        let bytes = std::fs::read(&self.file).unwrap();
-        let path = self.file.file_name().unwrap().to_str().unwrap();
-        let incident = import(&[Input {
-            path,
-            bytes: &bytes,
-        }])
-        .incident;
-        incident
-            .map(|incident| diagnose_closely(&incident, Catalogue::builtin()).findings)
-            .unwrap_or_default()
-    }
-}
 
 /// How often what came out.
 #[derive(Default)]
@@ -164,17 +102,6 @@ impl Count {
             self.wrong_and_sure,
         )
     }
-}
-
-fn captures() -> Vec<Capture> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures");
-    let mut sidecars: Vec<PathBuf> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
-        .collect();
-    sidecars.sort();
-    sidecars.iter().map(|path| Capture::read(path)).collect()
 }
 
 /// The train half: how many captures of a cause have it as first finding, and a row for each other capture.
@@ -249,7 +176,7 @@ fn captures_get_their_cause() {
             "{}: no such cause",
             capture.name
         );
-        let findings = capture.findings();
+        let findings = findings(&capture.bytes());
         if capture.is_of_the_check_half() {
             check.add(&capture, &findings);
             continue;
