@@ -10,13 +10,11 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use common::{Capture, captures, findings};
+use crate::common::{Capture, captures, findings};
 use diagnosis::{Catalogue, Finding, Level};
 
 /// With this variable the page is written instead of compared.

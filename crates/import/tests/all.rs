@@ -2,6 +2,7 @@
 //! this one has its line here.
 
 mod accuracy;
+mod common;
 mod cuts;
 mod few;
 mod formats;
@@ -10,6 +11,7 @@ mod languages;
 mod lexicon_share;
 mod moments;
 mod pages;
+mod pasted;
 mod properties;
 mod real_tools;
 mod verdicts;

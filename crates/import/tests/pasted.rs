@@ -10,11 +10,9 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Capture, captures, findings};
+use crate::common::{Capture, captures, findings};
 use diagnosis::{Finding, Level};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};

@@ -1,5 +1,10 @@
 //! The project's captures, and what is found in a text.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy does not see that helpers of tests are test code"
+)]
+
 use std::path::{Path, PathBuf};
 
 use diagnosis::{Catalogue, Finding, diagnose_closely};
