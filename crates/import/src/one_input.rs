@@ -130,7 +130,11 @@ impl OneInput {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(bytes),
         };
-        let text = shell::as_printed(whole_text::as_printed(&text));
+        // Signs in front of a table of the shell are its own.
+        let text = shell::as_printed(match shell::is_table(&text) {
+            true => text,
+            false => whole_text::as_printed(&text),
+        });
         let (mut lines, cut) = clean::lines_within(&text);
         let mut sections = split(&lines);
         if sections.is_empty() && web_page::may_be_in(&text) {

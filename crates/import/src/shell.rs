@@ -33,15 +33,20 @@ pub(crate) fn is_twin<'a>(
     text: &str,
     mut others: impl Iterator<Item = &'a str>,
 ) -> bool {
-    text.starts_with(BEGIN)
+    is_table(text)
         && path.strip_suffix(".yaml").is_some_and(|stem| {
             others.any(|other| other.strip_suffix(".tsv").is_some_and(|its| its == stem))
         })
 }
 
+/// Whether a text is such a table.
+pub(crate) fn is_table(text: &str) -> bool {
+    text.starts_with(BEGIN)
+}
+
 /// The text as `mysql` would have printed it; the same text where it is no such table.
 pub(crate) fn as_printed(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !text.starts_with(BEGIN) {
+    if !is_table(&text) {
         return text;
     }
     match rewritten(&text) {
