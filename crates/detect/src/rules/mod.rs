@@ -99,10 +99,10 @@ impl Now<'_> {
         let (queue, usual, limit) = self.queue(self.view.queue_at(self.sample.at)?)?;
         (queue.stretch() >= limit).then(|| {
             format!(
-                "{:.0} of the server's threads wait for a processor, and what it does takes {:.0} times as long as without \
-                 waiting, {usual:.1} times usually",
-                queue.waiting,
-                queue.stretch()
+                "whatever the server is asked takes {:.0} times as long as without waiting, {usual:.1} times usually: {:.0} of \
+                 its threads wait for a processor",
+                queue.stretch(),
+                queue.waiting
             )
         })
     }
