@@ -47,7 +47,7 @@ test-fleet: ## the fleet's store in ClickHouse, with a server for development (5
 
 # What needs no server, no kernel feature and little time.
 CHECKED = model lexicon likeness expression sql server-text store diagnosis import export report cli live
-check: ## the tests that need no server: a minute and a half, when it is built
+check: ## the tests that need no server: some seventy seconds, when it is built
 	scripts/need build rust
 	@$(BEGIN) $(SEEDS) cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) -- --skip real_tools:: && \
 		$(SEEDS) cargo test --locked -p freezeframe-detect --lib --test detector --test without_login; $(END)
