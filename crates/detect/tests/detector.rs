@@ -6,24 +6,11 @@
     reason = "a failing step fails the test"
 )]
 
+mod common;
+
+use common::{gauge, sample};
 use detect::{Announce, Config, Detector, Event, UserTrigger};
-use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
-
-fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
-    Sample {
-        source,
-        at,
-        took_us: 100,
-        outcome: Ok(SourceData {
-            readings,
-            ..SourceData::default()
-        }),
-    }
-}
-
-fn gauge(name: &'static str, value: f64) -> Reading {
-    Reading::gauge(name, Unit::Count, value)
-}
+use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Unit};
 
 fn probe(at: Millis, outcome: ProbeOutcome, latency_ms: f64) -> Sample {
     sample(

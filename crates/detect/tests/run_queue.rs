@@ -9,8 +9,11 @@
     reason = "a failing step fails the test"
 )]
 
+mod common;
+
+use common::{gauge, sample};
 use detect::{Config, Detector, Event};
-use model::{Millis, ProbeOutcome, Reading, Sample, SourceData, Unit};
+use model::{Millis, ProbeOutcome, Reading, Sample, Unit};
 
 /// What a second is like.
 #[derive(Debug, Clone, Copy)]
@@ -62,22 +65,6 @@ impl Second {
             probe_ms: mixed(|one| one.probe_ms),
         }
     }
-}
-
-fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
-    Sample {
-        source,
-        at,
-        took_us: 100,
-        outcome: Ok(SourceData {
-            readings,
-            ..SourceData::default()
-        }),
-    }
-}
-
-fn gauge(name: &'static str, value: f64) -> Reading {
-    Reading::gauge(name, Unit::Count, value)
 }
 
 /// A server as the recorder sees it.
