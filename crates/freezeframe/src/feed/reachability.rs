@@ -67,8 +67,9 @@ fn directory(path: &Path) -> Result<()> {
 impl FleetReached {
     /// Why nothing would arrive, in a line; nothing where it would.
     pub(crate) fn failed(&self) -> Option<String> {
+        // It names the store, or the file of it that is wrong.
         let error = self.outcome.as_ref().err()?;
-        Some(format!("fleet: {}: {error:#}", self.name))
+        Some(format!("fleet: {error:#}"))
     }
 
     /// For people.

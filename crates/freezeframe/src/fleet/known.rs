@@ -37,13 +37,15 @@ impl KnownInFleet {
     /// In a sentence.
     pub(crate) fn sentence(&self) -> String {
         let (servers, all, days) = (self.servers, self.of_servers, self.days);
-        match self.stalls {
-            0 => format!("none of {all} servers stalled by this cause in {days} days"),
-            stalls => format!(
-                "{servers} of {all} servers stalled by this cause in {days} days, {stalls} times, {} in all",
-                format::seconds(self.stall_seconds)
-            ),
-        }
+        let often = match self.stalls {
+            0 => return format!("none of {all} servers stalled by this cause in {days} days"),
+            1 => "once".to_owned(),
+            stalls => format!("{stalls} times"),
+        };
+        format!(
+            "{servers} of {all} servers stalled by this cause in {days} days, {often}, {} in all",
+            format::seconds(self.stall_seconds)
+        )
     }
 }
 
