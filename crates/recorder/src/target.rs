@@ -103,6 +103,8 @@ pub(crate) struct Shared {
     pub(crate) burst: AtomicBool,
     /// A client logs in for longer than from one look to the next: whether the server has greeted it is wanted at once.
     pub(crate) knocks: AtomicBool,
+    /// When the server last listed its sessions.
+    pub(crate) sessions_at: AtomicU64,
     /// The processlist shows that the server follows another one.
     pub(crate) follows: AtomicBool,
     /// A stall lasts: what is seen now is not usual.
@@ -141,6 +143,7 @@ impl Shared {
             looks: AtomicU64::new(0),
             burst: AtomicBool::new(false),
             knocks: AtomicBool::new(false),
+            sessions_at: AtomicU64::new(0),
             follows: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
             revivals: AtomicU64::new(0),
@@ -174,6 +177,7 @@ impl Shared {
             })
             .filter(|row| !own.contains(&row.id))
             .collect();
+        self.sessions_at.store(at, Ordering::Relaxed);
         let calm = !self.stalled.load(Ordering::Relaxed);
         let readings = self.sessions().observe(at, &rows, calm);
         let mut oldest = readings

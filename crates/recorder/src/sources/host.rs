@@ -188,6 +188,8 @@ const NEXT_SECOND: Duration = Duration::from_millis(900);
 pub(crate) struct ConnectionsReading {
     pub(super) at: Instant,
     pub(super) cost: Duration,
+    /// A client had waited for an answer for long.
+    pub(super) somebody_hangs: bool,
 }
 
 impl ConnectionsReading {

@@ -7,10 +7,11 @@ use detect::RequestRow;
 use kernel::accept_queue::{self, AcceptQueue};
 use kernel::connections;
 use kernel::servers::ServerProcess;
-use model::{Absent, Reading, Reason, SourceData, Unit};
+use model::{Absent, Millis, Reading, Reason, SourceData, Unit};
 
 use super::host::{ConnectionsReading, HostState};
 use super::{Outcome, Reader, absent, readings, signals};
+use crate::target::Shared;
 
 /// The kernel answers sock_diag at once; this is for the case that it does not.
 const NETLINK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -54,8 +55,14 @@ fn netstat(state: &mut HostState) -> Outcome {
 /// all its connections for them, which is large on a large host.
 const CONNECTIONS_SHARE_MAX: f64 = 0.001;
 
+/// The same while nobody else tells of the clients' work, or one of them has waited for an answer for long.
+const WITNESS_SHARE_MAX: f64 = 0.004;
+
 /// The same while a client waits for its login.
 const KNOCKS_SHARE_MAX: f64 = 0.01;
+
+/// Sessions that were listed so long ago tell nothing of now, milliseconds.
+const SESSIONS_OLD_MS: Millis = 3000;
 
 /// Where they cannot be looked at it is tried again after this: a server may begin to listen.
 const ABSENT_REST: Duration = Duration::from_secs(10);
@@ -74,12 +81,8 @@ pub(crate) static CONNECTIONS: Reader<HostState> = Reader {
 /// Who has sent something to the server and has no answer.
 fn connections(state: &mut HostState) -> Outcome {
     let what = "connections";
-    let share_max = match state.shared.knocks.swap(false, Ordering::Relaxed) {
-        true => KNOCKS_SHARE_MAX,
-        false => CONNECTIONS_SHARE_MAX,
-    };
     if let Some(last) = &state.connections_look
-        && last.rests(share_max)
+        && last.rests(share_max(&state.shared, last, state.clock.now()))
     {
         return Ok(SourceData::default());
     }
@@ -97,10 +100,6 @@ fn connections(state: &mut HostState) -> Outcome {
     let found = connections::established(port, NETLINK_TIMEOUT)
         .map_err(|error| Absent::new(what, Reason::Failed, error.to_string()))?;
     let cost = kernel::clock::thread_cpu().saturating_sub(begin);
-    state.connections_look = Some(ConnectionsReading {
-        at: Instant::now(),
-        cost,
-    });
     // The probes' own connections are no clients.
     let own = server::own_clients();
     let rows: Vec<RequestRow> = found
@@ -118,7 +117,27 @@ fn connections(state: &mut HostState) -> Outcome {
                 .map(|counted| (counted.data, counted.bare_acknowledgements)),
         })
         .collect();
-    Ok(readings(state.requests.observe(state.clock.now(), &rows)))
+    let told = state.requests.observe(state.clock.now(), &rows);
+    let hung = told.iter().find(|told| told.name == "connections.hung");
+    state.connections_look = Some(ConnectionsReading {
+        at: Instant::now(),
+        cost,
+        somebody_hangs: hung.is_some_and(|hung| hung.value > 0.0),
+    });
+    Ok(readings(told))
+}
+
+/// The part of a core that looking at connections may take now.
+fn share_max(shared: &Shared, last: &ConnectionsReading, now: Millis) -> f64 {
+    let sessions_at = shared.sessions_at.load(Ordering::Relaxed);
+    let are_sessions_known = sessions_at > 0 && now.saturating_sub(sessions_at) < SESSIONS_OLD_MS;
+    if shared.knocks.swap(false, Ordering::Relaxed) {
+        KNOCKS_SHARE_MAX
+    } else if last.somebody_hangs || !are_sessions_known {
+        WITNESS_SHARE_MAX
+    } else {
+        CONNECTIONS_SHARE_MAX
+    }
 }
 
 fn connections_port(state: &HostState, what: &'static str) -> Result<u16, Absent> {
