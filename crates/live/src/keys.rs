@@ -62,12 +62,12 @@ pub static SCREENS: [ScreenName; 9] = [
     screen(Screen::Now, '1', "Now", "now", "is it stalled, why, since when"),
     screen(Screen::Threads, '2', "Threads", "thr", "who waits for whom"),
     screen(Screen::Locks, '3', "Locks", "lock", "which lock, and who holds it"),
-    screen(Screen::Flame, '4', "Flame", "flame", "where the processors are, or (o) where threads wait, against the time before"),
-    screen(Screen::Statements, '5', "Statements", "stmt", "what came in"),
+    screen(Screen::Flame, '4', "Flame", "flame", "where CPU time goes, or (o) where threads wait"),
+    screen(Screen::Statements, '5', "Statements", "stmt", "which statements ran"),
     screen(Screen::Host, '6', "Host", "host", "is it the machine"),
-    screen(Screen::Signals, '7', "Signals", "sig", "what else moved, the farthest first"),
+    screen(Screen::Signals, '7', "Signals", "sig", "what else changed most"),
     screen(Screen::Incidents, '8', "Incidents", "inc", "has it happened before"),
-    screen(Screen::Recorder, '9', "Recorder", "rec", "can this be trusted: sources, ages, what is absent"),
+    screen(Screen::Recorder, '9', "Recorder", "rec", "can this be trusted: sources, ages, what is missing"),
 ];
 
 /// What a key does.
@@ -160,18 +160,18 @@ pub const PAGE: i32 = 10;
 pub static KEYS: [Key; 22] = [
     key(&[(Enter, Action::Drill)], "Enter", "", "open the chosen row; zoom into the chosen frame"),
     key(&[(Press::Backspace, Action::Back)], "Backspace", "", "go back; zoom out"),
-    key(&[(Char(' '), Action::Freeze)], "space", "freeze", "freeze this moment, or go on"),
+    key(&[(Char(' '), Action::Freeze)], "space", "freeze", "freeze this moment; continue"),
     key(
         &[(Left, Action::Step(-1_000)), (Right, Action::Step(1_000)), (Char('h'), Action::Step(-1_000)), (Char('l'), Action::Step(1_000))],
-        "Left Right", "", "a second back or on (also h, l)",
+        "Left Right", "", "one second back or forward (also h, l)",
     ),
     key(
         &[(ShiftLeft, Action::Step(-10_000)), (ShiftRight, Action::Step(10_000)), (Char('H'), Action::Step(-10_000)), (Char('L'), Action::Step(10_000))],
-        "Shift-Left Shift-Right", "", "ten seconds back or on (also H, L)",
+        "Shift-Left Shift-Right", "", "ten seconds back or forward (also H, L)",
     ),
-    key(&[(Char('['), Action::Incident(-1)), (Char(']'), Action::Incident(1))], "[ ]", "", "to the stall before or after"),
+    key(&[(Char('['), Action::Incident(-1)), (Char(']'), Action::Incident(1))], "[ ]", "", "to the previous or next stall"),
     key(&[(Char('g'), Action::GoTo)], "g", "", "go to a time: 03:12, 03:12:07, -10s, +5m"),
-    key(&[(End, Action::Latest)], "End", "", "to the newest"),
+    key(&[(End, Action::Latest)], "End", "", "to the latest moment"),
     key(
         &[(Up, Action::Move(-1)), (Down, Action::Move(1)), (Char('k'), Action::Move(-1)), (Char('j'), Action::Move(1))],
         "Up Down", "", "choose a row (also k, j)",
@@ -180,20 +180,20 @@ pub static KEYS: [Key; 22] = [
         &[(PageUp, Action::Move(-PAGE)), (PageDown, Action::Move(PAGE)), (Home, Action::Move(i32::MIN))],
         "PgUp PgDn Home", "", "ten rows up or down, to the first row",
     ),
-    key(&[(Char('/'), Action::Filter)], "/", "", "which rows: time > 2 and user != monitor; = != ~ > >= < <=, and or not ( )"),
-    key(&[(Esc, Action::Clear)], "Esc", "", "close this; take the filter away"),
-    key(&[(Char('s'), Action::Sort), (Char('S'), Action::Reverse)], "s S", "", "sort by the next column; the other way round"),
-    key(&[(Char('w'), Action::Why)], "w", "why", "why: the signs for and against, what is not known"),
+    key(&[(Char('/'), Action::Filter)], "/", "", "filter: time > 2 and user != monitor; = != ~ > >= < <=, and or not ( )"),
+    key(&[(Esc, Action::Clear)], "Esc", "", "close this; remove the filter"),
+    key(&[(Char('s'), Action::Sort), (Char('S'), Action::Reverse)], "s S", "", "sort by the next column; reverse the order"),
+    key(&[(Char('w'), Action::Why)], "w", "why", "why: the signs for and against, what is unknown"),
     key(&[(Char('r'), Action::Remedy)], "r", "remedy", "what to do: commands, risk, undo; nothing is run"),
-    key(&[(Char('m'), Action::Map)], "m", "", "how long answers took, by fifths of a second"),
-    key(&[(Char('o'), Action::Waiting)], "o", "", "the flame graph of threads that wait (off the processors), or of the processors"),
-    key(&[(Char('t'), Action::Table)], "t", "", "the flame graph as a table of functions, or as a picture"),
-    key(&[(Char('x'), Action::Export)], "x", "save", "write what is shown as an incident, a .frame file in this directory"),
+    key(&[(Char('m'), Action::Map)], "m", "", "how long answers took, in steps of 0.2 s"),
+    key(&[(Char('o'), Action::Waiting)], "o", "", "flame graph of waiting threads, or of CPU time"),
+    key(&[(Char('t'), Action::Table)], "t", "", "flame graph as a table of functions, or as a picture"),
+    key(&[(Char('x'), Action::Export)], "x", "save", "save what is shown as an incident (.frame) in this directory"),
     key(&[(Char('y'), Action::Copy)], "y", "", "copy the chosen line to the terminal's clipboard (OSC 52)"),
-    key(&[(Char('?'), Action::Help)], "?", "help", "the keys; / searches in them"),
+    key(&[(Char('?'), Action::Help)], "?", "help", "show the keys; / searches them"),
     key(
         &[(Char('q'), Action::Quit), (Press::Interrupt, Action::Quit), (Press::Redraw, Action::Redraw)],
-        "q", "quit", "end the view (also Ctrl-C; Ctrl-L draws it again)",
+        "q", "quit", "quit (also Ctrl-C); Ctrl-L redraws",
     ),
 ];
 
@@ -201,17 +201,17 @@ pub static KEYS: [Key; 22] = [
 static SIGNS: [(&str, &str); 4] = [
     (
         ". o x",
-        "of a probe: answered; ten times slower than usual; not answered",
+        "probe: answered; ten times slower than usual; not answered",
     ),
     (
         "0 to 9, or blocks",
-        "of a strip: nothing to the most here, or twice the usual; blank: not read",
+        "strip: none to highest value here, or twice the usual; blank: not read",
     ),
     (
         "+ -",
-        "in the flame graph: points of the share more or less than before",
+        "flame graph: percentage points more or less than before",
     ),
-    ("~ –", "cut; not there"),
+    ("~ –", "cut off; does not exist"),
 ];
 
 /// What a key does.

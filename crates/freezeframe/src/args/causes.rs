@@ -8,13 +8,13 @@ use clap::{Args, Subcommand};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  freezeframe causes                             all of them, your own among them
-  freezeframe causes show slow-fsync             what is looked for, and what to do
-  freezeframe causes lint my-cause.toml          everything that is wrong with a file of your own
+  freezeframe causes                             all causes, with your own
+  freezeframe causes show slow-fsync             how it is recognised, and what to do
+  freezeframe causes lint my-cause.toml          all mistakes in a file of yours
   freezeframe causes --json | jq -r '.causes[].id'
 
-A cause is a TOML file; docs/reference/causes.md says how to write one. Your own belong to
-/etc/freezeframe/causes.d; one with the id of a built-in cause takes its place."
+A cause is a TOML file; docs/reference/causes.md says how to write one. Put your own into
+/etc/freezeframe/causes.d. One with the id of a built-in cause replaces it."
 )]
 pub(crate) struct Causes {
     #[command(subcommand)]
@@ -25,34 +25,34 @@ pub(crate) struct Causes {
 
 #[derive(Debug, Args, Clone, Default)]
 pub(crate) struct CausesCommon {
-    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CausesCommand {
-    /// What is looked for, with limits; what speaks against it, what looks like it, what to do.
+    /// Show a cause: its signs and limits, what speaks against it, what looks like it, the remedy.
     #[command(after_help = "Examples:
   freezeframe causes show slow-fsync
   freezeframe causes show slow-fsync --json | jq -r '.look_alikes[].cause'
-  freezeframe causes show my-cause --causes ./my-causes    one of your own, not yet installed")]
+  freezeframe causes show my-cause --causes ./my-causes    your own, not yet installed")]
     Show {
-        /// The cause's id
+        /// Id of the cause
         #[arg(value_name = "ID")]
         id: String,
         #[command(flatten)]
         common: CausesCommon,
     },
-    /// Everything that is wrong with files; exits with 1 when there is something.
+    /// Find all mistakes in files of causes; exit with 1 if there are any.
     #[command(after_help = "Examples:
-  freezeframe causes lint                        the directory of your own causes
+  freezeframe causes lint                        the directory with your own causes
   freezeframe causes lint my-cause.toml && sudo cp my-cause.toml /etc/freezeframe/causes.d
   freezeframe causes lint ./my-causes --json | jq .problems")]
     Lint {

@@ -8,19 +8,19 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe import ticket.txt -o ticket.frame
-  freezeframe import /var/lib/pt-stalk/2026_11_20_23_30_15 -o night.frame && freezeframe explain night.frame
-  freezeframe import ticket.txt gdb.out -o ticket.frame --force    again, with one more")]
+  freezeframe import /var/lib/pt-stalk/2026_11_20_23_30_15 -o night.frame
+  freezeframe import ticket.txt gdb.out -o ticket.frame --force    again, with one more file")]
 pub(crate) struct Import {
     /// Captures of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// The incident's file
+    /// Incident file to write
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Replace the incident's file when it is there already
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
-    /// JSON: what was read
+    /// Print JSON: what was read
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -13,39 +13,39 @@ use cli::duration;
   freezeframe incidents --since 2026-11-20 --cause slow-fsync
   freezeframe incidents --longer 10s --server 3306
   freezeframe incidents --dir /mnt/db1/freezeframe
-  freezeframe explain \"$(freezeframe incidents --limit 1 --json | jq -r '.[0].path')\"    the last stall")]
+  freezeframe explain \"$(freezeframe incidents --limit 1 --json | jq -r '.[0].path')\"")]
 pub(crate) struct Incidents {
-    /// Where they are [default: as for record]
+    /// Directory of the incidents [default: that of record]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// What stands first
+    /// Sort order
     #[arg(long, value_enum, value_name = "BY", default_value = "time")]
     pub(crate) sort: SortArg,
-    /// Only those with this cause as their first finding
+    /// Only incidents whose first finding is this cause
     #[arg(long, value_name = "ID")]
     pub(crate) cause: Option<String>,
-    /// Only those of this server, by its label
+    /// Only incidents of the server with this label
     #[arg(long, value_name = "LABEL")]
     pub(crate) server: Option<String>,
-    /// Only those that began then or later: 03:12 (today), '2026-11-20 14:00', 2h (ago)
+    /// Only incidents that began at or after: 03:12 (today), '2026-11-20 14:00', 2h (ago)
     #[arg(long, value_name = "MOMENT")]
     pub(crate) since: Option<String>,
-    /// Only those that began then or earlier
+    /// Only incidents that began at or before
     #[arg(long, value_name = "MOMENT")]
     pub(crate) until: Option<String>,
-    /// Only those that lasted so long or longer
+    /// Only incidents that lasted at least this long
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) longer: Option<Duration>,
-    /// Only those that lasted so long or shorter
+    /// Only incidents that lasted at most this long
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) shorter: Option<Duration>,
-    /// How many at the most, 0 for all [default: 30, all with --json]
+    /// Maximum number of incidents; 0 for all [default: 30, all with --json]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -59,7 +59,7 @@ pub(crate) enum SortArg {
     Length,
     /// By the title of the cause
     Cause,
-    /// The surest first
+    /// The most certain first
     Level,
     /// By server
     Server,

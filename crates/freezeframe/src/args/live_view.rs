@@ -13,16 +13,14 @@ static HELP: LazyLock<String> = LazyLock::new(|| {
         "Keys:
 {}
 Examples:
-  freezeframe live                             the server that is recorded here, as it goes
-  freezeframe live FILE.frame                  an incident; captures of others as for explain
-  freezeframe live --dir /mnt/db1/freezeframe  a history that was kept
-  freezeframe live FILE.frame --plain          a line for each change, for tickets, screen readers
+  freezeframe live                             the server that is recorded here, now
+  freezeframe live FILE.frame                  an incident, or captures of other tools
+  freezeframe live --dir /mnt/db1/freezeframe  a history
+  freezeframe live FILE.frame --plain          one line for each change, for tickets
 
-Nothing on the screen asks the server anything: a running recorder's history is read, once a second,
-so the view works while the server hangs. Where nothing was recorded, or with --record, it starts a
-recorder of its own, which keeps what it records in memory and ends with the view.
-Not there yet: stacks and locks of a stall that lasts (its incident has them), another time to
-compare with.",
+The view never asks the server: it reads the history of a running recorder once a second, so it
+works while the server hangs. If nothing is recorded here, or with --record, it starts its own
+recorder, which keeps everything in memory and ends with the view.",
         live::keys::manual()
     )
 });
@@ -30,31 +28,31 @@ compare with.",
 #[derive(Debug, Args)]
 #[command(after_help = HELP.as_str())]
 pub(crate) struct LiveView {
-    /// An incident, a history, or what others captured; else the history of --dir
+    /// An incident, a history, or what other tools captured [default: the history in --dir]
     #[arg(value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Where incidents and the history are [default: as for record]
+    /// Directory of incidents and history [default: that of record]
     #[arg(long, value_name = "DIR", conflicts_with = "paths")]
     pub(crate) dir: Option<PathBuf>,
-    /// Of several servers that were recorded the one with this label
+    /// Label of the server, if several were recorded
     #[arg(long, value_name = "LABEL", conflicts_with = "paths")]
     pub(crate) server: Option<String>,
-    /// Record for as long as this is open, into memory; by itself where nothing was recorded
+    /// Start an own recorder, in memory, that ends with the view
     #[arg(long, conflicts_with_all = ["paths", "dir"])]
     pub(crate) record: bool,
+    /// Print one line for each change instead of a screen
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Use ASCII only; strips are digits from 0 to 9
+    #[arg(long)]
+    pub(crate) ascii: bool,
+    /// Number of colours [default: what the terminal has; off with NO_COLOR]
+    #[arg(long, value_name = "COLOURS", value_parser = ["off", "8", "16", "256"])]
+    pub(crate) palette: Option<String>,
+    /// Directory of your own causes [default: /etc/freezeframe/causes.d]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) causes: Option<PathBuf>,
     /// What is recorded so
     #[command(flatten)]
     pub(crate) own: ServerArgs,
-    /// A line for each change, nothing drawn
-    #[arg(long)]
-    pub(crate) plain: bool,
-    /// Letters of ASCII only; strips are digits from 0 to 9
-    #[arg(long)]
-    pub(crate) ascii: bool,
-    /// Colours that are used [default: as the terminal has them; none with NO_COLOR]
-    #[arg(long, value_name = "COLOURS", value_parser = ["off", "8", "16", "256"])]
-    pub(crate) palette: Option<String>,
-    /// Causes of your own [default: /etc/freezeframe/causes.d]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) causes: Option<PathBuf>,
 }

@@ -47,8 +47,8 @@ use server::TlsMode;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 done, 1 error, 2 wrong arguments; with --exit-code: explain 3 no cause named, check 4 something serious, \
-                  compare 4 to 6 not worked."
+    after_help = "Exit codes: 0 success, 1 error, 2 wrong arguments. With --exit-code also: explain 3 no cause found;
+check 4 a serious risk found; compare 4 no effect, 5 worse, 6 not proven."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -57,44 +57,44 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Record beside a server until Ctrl-C; capture and explain every stall.
+    /// Record a server until Ctrl-C; capture and explain every stall.
     Record(Record),
-    /// Take an incident now, stall or not, and name what is wrong.
+    /// Capture an incident now, stall or not, and name its cause.
     Capture(Capture),
-    /// Name the cause of a recorded incident.
+    /// Explain an incident: what users felt, the cause, what to do.
     Explain(Explain),
-    /// Before against after: did a change help?
+    /// Compare before and after: did a change help?
     Compare(Compare),
-    /// Make an incident of what others captured, and keep it.
+    /// Make an incident file of what other tools captured.
     Import(Import),
-    /// Hand an incident on: as pt-stalk's files, folded stacks, for pprof; without names.
+    /// Export an incident: as pt-stalk's files, folded stacks or pprof; redacted, to share it.
     Export(Export),
-    /// The causes that can be told: list, show, check files of your own.
+    /// List and show the known causes; check files with your own.
     Causes(Causes),
     /// List recorded incidents.
     Incidents(Incidents),
-    /// Many servers: which stalled like this one, what costs most, who is at risk; a store for their incidents.
+    /// Compare many servers: similar stalls, what costs the most, who is at risk.
     Fleet(Fleet),
-    /// See it in the terminal: a server as it is recorded, an incident, a history.
+    /// Watch a server in the terminal; replay an incident or the history.
     Live(LiveView),
-    /// See it in a browser: all incidents, and the history of hours, by a link with a token.
+    /// Show incidents and the history in a web browser.
     Web(Web),
-    /// What every thread of the server does now, by equal stacks; nothing is stopped.
+    /// Show what every thread of the server does now, without stopping it.
     Stacks(Stacks),
-    /// Where the processors spend their time, kernel and user; compare two such profiles.
+    /// Show where CPU time goes, in kernel and user code; compare two profiles.
     Profile(Profile),
-    /// Which locks threads wait for, how long, and who holds them.
+    /// Show which locks threads wait for, how long, and who holds them.
     Locks(Locks),
-    /// What a function, a state, a latch, a line of a log means.
+    /// Say what a function, a session state, a latch or a log line means.
     Meaning(Meaning),
-    /// What a server is asked, by class of statement: from its logs, or live.
+    /// Show which statements take the time: from logs, or from a running server.
     Queries(Queries),
-    /// What helps against a cause on this very system: shown, made, put back.
+    /// Show the remedy for a cause on this system; apply it; undo it.
     Fix(Fix),
     /// The watchdog of a fix that is made for a time; started by ourselves.
     #[command(hide = true)]
     FixWatchdog,
-    /// What is changed on servers for a time, and what was left behind.
+    /// List temporary changes of servers; revert those that were left behind.
     Leases(Leases),
     /// The watchdog of a lease; started by ourselves.
     #[command(hide = true)]
@@ -102,21 +102,21 @@ pub(crate) enum Command {
     /// The helper that makes leases for the group freezeframe; root's, started by systemd.
     #[command(hide = true)]
     LeaseHelper(LeaseHelper),
-    /// What can be recorded here, and what cannot and why; what could stall the server.
+    /// Check what can be recorded here, and what could stall the server.
     Check(Check),
-    /// Whether everything that a recording needs works on this host, in 10 s.
+    /// Test within 10 s that recording works on this host.
     SelfTest(SelfTest),
-    /// One file for whoever helps: version, configuration, tests, log, incidents; without secrets and names.
+    /// Pack one file for support: version, tests, log, incidents; no secrets and no names.
     SupportBundle(SupportBundle),
-    /// The SQL that makes the recorder's account, for this server's version.
+    /// Print the SQL that creates the recorder's account.
     Grants(Grants),
-    /// The table of sources: what is read, how often, what it costs and needs.
+    /// List the sources: what is read, how often, what it costs and needs.
     #[command(after_help = "Examples:
   freezeframe sources
-  freezeframe sources | grep vmstat              which source reads a file, and how often
+  freezeframe sources | grep vmstat              the source that reads a file, and how often
   freezeframe sources --json | jq -r '.[] | select(.cost == \"connection\").name'")]
     Sources(Json),
-    /// Completions for a shell, on standard output.
+    /// Print the completions for a shell.
     #[command(after_help = "Examples:
   freezeframe completions bash | sudo tee /etc/bash_completion.d/freezeframe > /dev/null
   freezeframe completions zsh > \"${fpath[1]}/_freezeframe\"
@@ -125,13 +125,13 @@ pub(crate) enum Command {
         /// The shell.
         shell: Shell,
     },
-    /// Man pages, one a command.
+    /// Write man pages, one for each command.
     #[command(after_help = "Examples:
   freezeframe man --dir man && man -l man/freezeframe-explain.1
-  freezeframe man --dir ~/.local/share/man/man1             yours: man freezeframe-explain
-  sudo freezeframe man --dir /usr/local/share/man/man1      everybody's")]
+  freezeframe man --dir ~/.local/share/man/man1             for you: man freezeframe-explain
+  sudo freezeframe man --dir /usr/local/share/man/man1      for everybody")]
     Man {
-        /// Where they go; made when it is not there
+        /// Where to write them; the directory is created if needed
         #[arg(long, value_name = "DIR")]
         dir: PathBuf,
     },
@@ -139,35 +139,36 @@ pub(crate) enum Command {
 
 /// Which server, and who we are to it.
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
-    /// The server that listens on this unix socket
+    /// Unix socket of the server
     #[arg(long, value_name = "PATH", conflicts_with = "pid")]
     pub(crate) socket: Option<PathBuf>,
-    /// The server on this host; else of the option file, else this host
+    /// Host of the server [default: that of the option file, else this host]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"])]
     pub(crate) host: Option<String>,
-    /// The server that listens on this TCP port; on this host its unix socket is tried too
+    /// TCP port of the server; on this host its unix socket is tried, too
     #[arg(long, value_name = "N", conflicts_with = "pid")]
     pub(crate) port: Option<u16>,
-    /// The server with this process id
+    /// Process id of the server
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
-    /// User name; else of ~/.my.cnf, else the system user
+    /// User to log in as [default: that of ~/.my.cnf, else the system user]
     #[arg(long, short, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// File whose first line is the password; else that of ~/.my.cnf, else $MYSQL_PWD
+    /// File with the password in its first line [default: ~/.my.cnf, else $MYSQL_PWD]
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Option file to read instead of ~/.my.cnf
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
-    /// A login of ~/.mylogin.cnf, as mysql_config_editor writes it
+    /// Login path in ~/.mylogin.cnf, which mysql_config_editor writes
     #[arg(long, value_name = "NAME")]
     pub(crate) login_path: Option<String>,
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
-    #[arg(long, value_name = "FILE")]
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
+    #[arg(long, value_name = "FILE", help_heading = None::<&str>)]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -180,17 +181,18 @@ impl ServerArgs {
 
 /// How the way to the server is protected.
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "Server")]
 pub(crate) struct TlsArgs {
-    /// TLS: DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY; to another host VERIFY_IDENTITY, with --ssl-ca VERIFY_CA
+    /// TLS: DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY [default for another host: VERIFY_IDENTITY; with --ssl-ca VERIFY_CA]
     #[arg(long, value_name = "MODE", hide_possible_values = true, ignore_case = true, value_parser = tls_mode())]
     pub(crate) ssl_mode: Option<TlsMode>,
-    /// The authorities, or the server's certificate itself, instead of the system's; PEM
+    /// Certificate authorities to trust, or the server's own certificate (PEM) [default: those of the system]
     #[arg(long, value_name = "FILE")]
     pub(crate) ssl_ca: Option<PathBuf>,
-    /// Our certificate, for accounts that demand one; PEM
+    /// Client certificate (PEM), for accounts that require one
     #[arg(long, value_name = "FILE", requires = "ssl_key")]
     pub(crate) ssl_cert: Option<PathBuf>,
-    /// Its key; PEM
+    /// Key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "ssl_cert")]
     pub(crate) ssl_key: Option<PathBuf>,
 }
@@ -203,95 +205,97 @@ fn tls_mode() -> impl clap::builder::TypedValueParser<Value = TlsMode> {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  freezeframe record                                    every server on this host
-  freezeframe record --socket /run/mysqld/mysqld.sock   this one
+  freezeframe record                                   every server on this host
+  freezeframe record --socket /run/mysqld/mysqld.sock  only this server
   freezeframe record --trigger 'Threads_running > 200 for 3s' \\
                      --trigger 'rate(vmstat.compact_stall) > 50'
-  freezeframe record --listen 127.0.0.1:9306            curl -f http://127.0.0.1:9306/healthz: 503 while
-                                                        a server stalls; Prometheus at /metrics
-  freezeframe record --host db7.example.com --ssl-ca ca.pem    a server on another host, by SQL alone
-  freezeframe record --targets fleet.toml               many of them; kill -HUP reads the file again
+  freezeframe record --listen 127.0.0.1:9306           Prometheus metrics at /metrics;
+                                                       /healthz answers 503 during a stall
   freezeframe record --listen 10.0.0.7:9306 --listen-host db1.example.com
-                                                        a load balancer sends this name in its Host header
+                                                       for a load balancer that sends this Host
+  freezeframe record --host db7.example.com --ssl-ca ca.pem
+                                                       a server on another host, by SQL only
+  freezeframe record --targets fleet.toml              many such servers; SIGHUP reads it again
 
-Without a server's name all of this host are recorded, in containers too, and those that begin later.
-The host of a managed server: metrics of a [[targets]]; programs and addresses that are told of incidents: [[hooks]];
-a store of many servers, to which what is recorded is sent, redacted: [fleet]. All in docs/reference/configuration.md.")]
+If you name no server, all servers on this host are recorded: those in containers, and those that
+start later, too. The configuration can do more: metrics of managed servers ([[targets]]), programs
+and webhooks to call for each incident ([[hooks]]), a store for many servers ([fleet]). See
+docs/reference/configuration.md.")]
 pub(crate) struct Record {
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    /// Many servers: a file of [[targets]], as in the configuration; SIGHUP reads it again
+    /// File of [[targets]]: many servers at once; SIGHUP reads it again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["socket", "host", "port", "pid"])]
     pub(crate) targets: Option<PathBuf>,
-    /// Where incidents and the history go [default: /var/lib/freezeframe, or ~/.local/state/freezeframe]
+    /// Directory for incidents and the history [default: /var/lib/freezeframe, or ~/.local/state/freezeframe]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// A trigger of your own; may be given several times
+    /// Your own trigger; may be repeated
     #[arg(long = "trigger", value_name = "EXPRESSION")]
     pub(crate) triggers: Vec<String>,
-    /// What an incident keeps of the time before its onset
+    /// How much time before the onset an incident keeps
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) before: Option<Duration>,
-    /// What an incident keeps of the time after its end
+    /// How much time after the end an incident keeps
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) after: Option<Duration>,
     /// Stop after this time
     #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
     pub(crate) for_time: Option<Duration>,
-    /// Answer /healthz and /metrics here, such as 127.0.0.1:9306
+    /// Serve /healthz and /metrics here, for example 127.0.0.1:9306
     #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<std::net::SocketAddr>,
-    /// A further name by which the status address is asked; may be given several times
+    /// Another host name that requests to --listen may use; may be repeated
     #[arg(long = "listen-host", value_name = "NAME", value_parser = crate::listen::host_name)]
     pub(crate) listen_hosts: Vec<String>,
     /// Keep no history on disk
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// Write no HTML report beside the incident
+    /// Write no HTML page beside the incident
     #[arg(long)]
     pub(crate) no_html: bool,
     /// Started by a view: end with this process, tell nobody, leave nothing behind
     #[arg(long, value_name = "PID", hide = true, requires = "dir")]
     pub(crate) with_parent: Option<i32>,
-    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// Also every rule that fires in a stall, and the whole report behind it
+    /// Print every rule that fires in a stall, and the full report
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) verbose: bool,
-    /// One JSON object a line instead of text
+    /// Print JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = explain_help())]
 pub(crate) struct Explain {
-    /// An incident, or what others captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
+    /// An incident, or what other tools captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
     #[arg(
         value_name = "PATH",
         required_unless_present = "at",
         conflicts_with = "at"
     )]
     pub(crate) paths: Vec<PathBuf>,
-    /// A time that was recorded, noticed as a stall or not: 03:12, '2026-11-20 14:00', 10m (ago)
+    /// Explain this time of the history, stall or not: 03:12, '2026-11-20 14:00', 10m (ago)
     #[arg(long, value_name = "MOMENT")]
     pub(crate) at: Option<String>,
     #[command(flatten)]
     pub(crate) history: ExplainAt,
-    /// Everything: times, curves, all findings with their signs, statements, threads, what is absent
+    /// Print all evidence: curves, findings with their signs, statements, threads, what is missing
     #[arg(long, conflicts_with_all = ["json", "html"])]
     pub(crate) full: bool,
-    /// JSON, as docs/reference/json.md describes it
+    /// Print JSON; docs/reference/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
-    /// Write one self-contained page; - for standard output. Of two incidents: both side by side
+    /// Write a self-contained HTML page; - for standard output. With two incidents: side by side
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// How many servers of the fleet stalled by this cause; without URL the store that [fleet] of the configuration names
+    /// Say how many servers of the fleet had this cause [default URL: that of [fleet] in the configuration]
     #[arg(
         long,
         value_name = "URL",
@@ -301,7 +305,7 @@ pub(crate) struct Explain {
         conflicts_with = "html"
     )]
     pub(crate) fleet: Option<String>,
-    /// Exit with 3 when no cause is at least likely
+    /// Exit with 3 if no cause is at least likely
     #[arg(long)]
     pub(crate) exit_code: bool,
 }
@@ -309,7 +313,7 @@ pub(crate) struct Explain {
 /// Examples, and the names of the formats that are recognised.
 fn explain_help() -> String {
     const EXAMPLES: &str = "Examples:
-  freezeframe explain 3306-20261120T233015.123Z.frame       what to know and to do, in a few lines
+  freezeframe explain x.frame                           the cause, and what to do
   freezeframe explain x.frame --full                    with all evidence
   freezeframe explain x.frame --json | jq '.findings[].cause'
   freezeframe explain x.frame --html report.html
@@ -317,15 +321,16 @@ fn explain_help() -> String {
   freezeframe explain ticket.txt gdb.out /var/lib/pt-stalk/2026_11_20_23_30_15
   freezeframe explain mysql-diagnostics-20261120-233005.zip
   kubectl logs db-0 | freezeframe explain -
-  freezeframe explain --at 03:12                        from the history: the two minutes from 03:12 on
-  freezeframe explain --at 20m --for 10m --server 3306  --keep
-  freezeframe explain x.frame --fleet=sqlite:fleet.db   and how many servers of the fleet stalled by it
+  freezeframe explain --at 03:12                        the two minutes from 03:12, from the history
+  freezeframe explain --at 20m --for 10m --server 3306 --keep
+  freezeframe explain x.frame --fleet=sqlite:fleet.db   how many servers of the fleet had this cause
 
-What others captured is recognised by its content:
+These formats of other tools are recognised by their content:
 ";
-    const COLLECTIONS: &str = "  collections  directories of pt-stalk, diagnostics of MySQL Shell and MariaDB Shell (.zip),
-               replays of dolphie (.db)
-also several of them in one text.";
+    const COLLECTIONS: &str =
+        "  collections  pt-stalk directories, diagnostics of MySQL Shell and MariaDB Shell (.zip),
+               dolphie replays (.db)
+One file may have several of them.";
     const WIDTH: usize = 74;
     let mut help = EXAMPLES.to_owned();
     for group in ::import::Group::ALL {
@@ -355,19 +360,19 @@ also several of them in one text.";
 /// Of which history, with `explain --at`.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainAt {
-    /// How much time from there on, 30m at the most
+    /// How much time from there on; at most 30m
     #[arg(long = "for", value_name = "TIME", value_parser = some_time, default_value = "2m", requires = "at")]
     pub(crate) for_time: Duration,
-    /// The server whose history is meant, where there are several
+    /// Label of the server, if several were recorded
     #[arg(long, value_name = "LABEL", requires = "at")]
     pub(crate) server: Option<String>,
-    /// Where the history is [default: as for record]
+    /// Directory of the history [default: that of record]
     #[arg(long, value_name = "DIR", requires = "at")]
     pub(crate) dir: Option<PathBuf>,
-    /// Keep it there as an incident, to compare, export, fix
+    /// Keep it there as an incident, for compare, export and fix
     #[arg(long, requires = "at")]
     pub(crate) keep: bool,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -379,51 +384,51 @@ pub(crate) struct ExplainAt {
   grep -i error /var/log/mysql/error.log | freezeframe meaning -
   freezeframe meaning --json innodb_io_capacity | jq -r '.[].meanings[].meaning'
 
-Known are functions of the server, of libraries and of the kernel, states of sessions, latches,
-source files, performance_schema instruments, messages of the server, of the kernel and of clients,
-status variables and settings, of all generations of MySQL, MariaDB and Percona Server.
+It knows functions of the server, of libraries and of the kernel, session states, latches, source
+files, performance_schema instruments, messages of the server, of the kernel and of clients, status
+variables and settings, of all generations of MySQL, MariaDB and Percona Server.
 
-Exit codes: 0 all is known, 1 something is not.")]
+Exit codes: 0 all words are known, 1 some are not.")]
 pub(crate) struct Meaning {
-    /// Words, names or lines; - reads lines from standard input
+    /// Names, words or lines; - reads lines from standard input
     #[arg(value_name = "WORD", required = true)]
     pub(crate) words: Vec<String>,
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  freezeframe check                       every server on this host
-  freezeframe check --port 3306 --verbose also which rules saw nothing, and why others could not be judged
+  freezeframe check                        every server on this host
+  freezeframe check --port 3306 --verbose  also rules that found nothing or lack evidence
   freezeframe check --json | jq '.[].audit.lines[] | select(.severity == \"serious\")'
-  freezeframe check --exit-code           4 when something was seen that servers stalled with
+  freezeframe check --exit-code            exit with 4 if a serious risk was found
 
-A line is printed only for what was seen at this server; a setting alone is no line.")]
+A risk is reported only if its effect was seen on this server; a setting alone is no risk.")]
 pub(crate) struct Check {
-    #[command(flatten)]
-    pub(crate) server: ServerArgs,
-    /// Many servers: a file of [[targets]], as for record
+    /// File of [[targets]]: many servers at once, as for record
     #[arg(long, value_name = "FILE", conflicts_with_all = ["socket", "host", "port", "pid"])]
     pub(crate) targets: Option<PathBuf>,
-    /// How long to look at the server, for what is told by rates
+    /// How long to watch the server, to measure rates
     #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) look: Duration,
-    /// Also the rules that saw nothing, and those without evidence
+    /// Print also the rules that found nothing, and those without evidence
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Exit with 4 when something serious was seen
+    /// Exit with 4 if a serious risk was found
     #[arg(long)]
     pub(crate) exit_code: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Json {
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -437,5 +442,20 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Terminals of 100 columns break what is longer, and with it the columns of the examples.
+    #[test]
+    fn examples_are_not_broken() {
+        const COLUMNS: usize = 100;
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            let help = command.get_after_help().map(ToString::to_string);
+            for line in help.unwrap_or_default().lines() {
+                let length = line.chars().count();
+                assert!(length <= COLUMNS, "{}: {line}", command.get_name());
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
     }
 }

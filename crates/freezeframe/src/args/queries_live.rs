@@ -11,37 +11,38 @@ use super::ServerArgs;
 /// How a running server's statements are seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum QueryMethodArg {
-    /// The first of the following that works; the general log only with --allow-general-log
+    /// The first of these that works; the general log only with --allow-general-log
     #[default]
     Auto,
-    /// The server's own sums by class: nothing is changed, it is asked twice
+    /// The server's own sums by statement: two queries, nothing is changed
     PerformanceSchema,
-    /// Packets on the server's port: it is asked once who is connected, and need not answer
+    /// Packets on the server's port: works also when the server does not answer
     Packets,
-    /// The server's general log, switched on for this time and back
+    /// The server's general log, switched on for this time
     GeneralLog,
 }
 
 /// Which running server is listened to, and how.
 #[derive(Debug, Args, Clone, Default)]
+#[command(next_help_heading = "With --live")]
 pub(crate) struct LiveArgs {
-    /// Ask or listen to a running server for this time instead of reading logs
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    /// Watch a running server for this time instead of reading logs
+    #[arg(long, value_name = "TIME", value_parser = some_time, help_heading = None::<&str>)]
     pub(crate) live: Option<Duration>,
-    /// With --live: how
+    /// Which method to use
     #[arg(long, value_name = "WAY", default_value = "auto", requires = "live")]
     pub(crate) way: QueryMethodArg,
-    /// With --live: switch the general log on where nothing gentler works (it needs SUPER or
-    /// SYSTEM_VARIABLES_ADMIN); every statement is then written to a file that is removed afterwards
+    /// Allow to switch the general log on if nothing gentler works (needs SUPER or
+    /// SYSTEM_VARIABLES_ADMIN); every statement is written to a file, which is deleted afterwards
     #[arg(long, requires = "live")]
     pub(crate) allow_general_log: bool,
-    /// With --live: bytes that the general log may have, MiB
+    /// Maximum size of the general log, MiB
     #[arg(long, value_name = "MIB", default_value_t = 256, requires = "live", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     pub(crate) log_max: u64,
-    /// With --live: what the general log leaves free on its file system, MiB
+    /// Space to leave free on the file system of the general log, MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "live", value_parser = clap::value_parser!(u64).range(..=1_073_741_824))]
     pub(crate) leave_free: u64,
-    /// With --live: where leases are written down [default: leases in the directory of record]
+    /// Directory of the journal of leases [default: leases in the directory of record]
     #[arg(long, value_name = "DIR", requires = "live")]
     pub(crate) lease_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -50,42 +51,41 @@ pub(crate) struct LiveArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  freezeframe leases                  what is changed now, and what was left behind
-  freezeframe leases --revert         give back what was left behind
-  freezeframe leases --fix-dir DIR    also fixes whose --fix-dir was this; those made for a time (--for)
-                                      are known already
+  freezeframe leases                  list the changes in force, and those left behind
+  freezeframe leases --revert         revert those that were left behind
+  freezeframe leases --fix-dir DIR    list also fixes that were made with this --fix-dir
 
-A lease is a change of a server for a time, such as its general log switched on. It is written down
-before, and given back at the end, on Ctrl-C, and by a second process when the first was killed. Only
-when both were killed is something left behind.
+A lease is a temporary change of a server, for example its general log switched on. It is written to
+a journal first, and reverted at its end, on Ctrl-C, or by a second process if the first is killed.
+Something is left behind only if both were killed.
 
-Those that the group freezeframe has by freezeframe-lease.socket are listed too, with who asked;
-fix --undo ID puts them back.
+Leases that members of the group freezeframe got through freezeframe-lease.socket are listed too,
+with who asked; `freezeframe fix --undo ID` reverts them.
 
-Exit code 1 when something could not be given back.")]
+Exit codes: 0 done, 1 something could not be reverted.")]
 pub(crate) struct Leases {
-    /// Give back what was left behind; a server that does not answer is tried until it does, or Ctrl-C
+    /// Revert what was left behind; tries until the server answers, or Ctrl-C
     #[arg(long)]
     pub(crate) revert: bool,
-    /// Where leases are written down [default: leases in the directory of record]
+    /// Directory of the journal of leases [default: leases in the directory of record]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Where fixes are written down as well, besides fixes in that directory; may be given several times
+    /// Another directory with a journal of fixes; may be repeated
     #[arg(long = "fix-dir", value_name = "DIR")]
     pub(crate) fix_dirs: Vec<PathBuf>,
-    /// User name; else that of the lease
+    /// User to log in as [default: that of the lease]
     #[arg(long, short, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// File whose first line is the password; else that of the lease, else $MYSQL_PWD
+    /// File with the password in its first line [default: that of the lease, else $MYSQL_PWD]
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
-    /// Option file; else that of the lease
+    /// Option file [default: that of the lease]
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,22 +6,22 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  freezeframe self-test                          a line each; what failed, and what to do
+  freezeframe self-test                          one line for each check
   freezeframe self-test --json | jq -r '.checks[] | select(.state != \"ok\").says'
   freezeframe self-test --dir /srv/freezeframe || systemctl status freezeframe
 
-It asks no server anything (freezeframe check does), and tells no receiver of a hook. What it writes into the \
-recorder's directory it takes away again. It ends within 10 s, whatever hangs.
+It asks no server (`freezeframe check` does) and calls no hook. Files that it writes into the
+recorder's directory are deleted again. It ends within 10 s, whatever hangs.
 
-Exit codes: 0 nothing failed (evidence that cannot be had here is a note), 1 something failed.")]
+Exit codes: 0 nothing failed (evidence that this host does not have is a note), 1 a check failed.")]
 pub(crate) struct SelfTest {
-    /// The recorder's directory [default: as for record]
+    /// Directory of the recorder [default: that of record]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// JSON, as docs/reference/json.md describes it
+    /// Print JSON; docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -7,34 +7,34 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  freezeframe web                                  prints an address to open; Ctrl-C ends it
+  freezeframe web                                  print the address to open; Ctrl-C ends it
   freezeframe web --dir /var/lib/freezeframe --dir /mnt/db2/freezeframe
                                                    several recorders in one view
-  ssh -L 8420:127.0.0.1:8420 db1 freezeframe web   of another host: open the printed address here
+  ssh -L 8420:127.0.0.1:8420 db1 freezeframe web   on another host: open the printed address here
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8420/api/incidents
 
-Files are read, nothing is written, and neither a server nor a recorder is asked anything.
-Whoever has the token sees everything in these directories: docs/web.md, \"Who can see it\".")]
+It only reads files: it writes nothing and asks neither servers nor recorders. Whoever has the token
+sees everything in these directories: docs/web.md, \"Who can see it\".")]
 pub(crate) struct Web {
-    /// Where incidents and histories are; may be given several times [default: as for record]
+    /// Directory of incidents and histories; may be repeated [default: that of record]
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
-    /// Answer here; port 0 takes any that is free
+    /// Address to serve on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8420")]
     pub(crate) listen: SocketAddr,
-    /// A further name by which it is asked, such as that of a proxy; may be given several times
+    /// Another host name that requests may use, such as that of a proxy; may be repeated
     #[arg(long = "listen-host", value_name = "NAME", value_parser = crate::listen::host_name)]
     pub(crate) listen_hosts: Vec<String>,
-    /// Permit an address that other hosts reach: what is sent, the token as well, is not encrypted
+    /// Allow an address that other hosts can reach; everything, the token too, is sent unencrypted
     #[arg(long)]
     pub(crate) exposed: bool,
-    /// File whose first line is the token [default: a new one at each start]
+    /// File with the token in its first line [default: a new token at each start]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Causes of your own [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
+    /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// Configuration; else /etc/freezeframe/freezeframe.toml when it is there
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
