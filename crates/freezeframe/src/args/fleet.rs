@@ -13,8 +13,8 @@ use clap::{Args, Subcommand};
   freezeframe fleet add sqlite:///var/lib/fleet/fleet.db /mnt/db*/freezeframe
   freezeframe fleet ask like-this --url sqlite:///var/lib/fleet/fleet.db --incident x.frame
 
-A store is an SQLite file, for a handful of servers, or a ClickHouse database. Recorders with [fleet]
-in their configuration send to it by themselves. See docs/fleet.md.")]
+A store is an SQLite file, for a handful of servers, or a ClickHouse database. Recorders with
+[fleet] in their configuration send to it by themselves. See docs/fleet.md.")]
 pub(crate) struct Fleet {
     #[command(subcommand)]
     pub(crate) command: FleetCommand,
