@@ -25,6 +25,9 @@ const SLOW_TIMES: f64 = 2.0;
 /// In seconds: nobody feels less.
 const SLOW_MIN: f64 = 0.01;
 
+/// Where fewer clients hang than this share of them, what the others feel is told first.
+const HANG_SHARE: f64 = 0.1;
+
 /// A statement that hangs for less is no such one, in seconds.
 const HANG_MIN: f64 = 1.0;
 
@@ -43,12 +46,15 @@ pub(crate) fn client_impact(incident: &Incident) -> String {
     let (hang, no_answer) = (hang(incident), no_answer(incident));
     // Whoever got no answer at all is not told that it was late.
     let is_slow = no_answer.is_none() && hang.as_ref().is_none_or(|hang| !hang.is_most);
+    let (few, many): (Vec<Hang>, Vec<Hang>) = hang.into_iter().partition(|hang| hang.is_few);
+    let said = |hang: Vec<Hang>| hang.into_iter().next().map(|hang| hang.says);
     let clauses = [
         no_answer,
         refused(incident),
-        hang.map(|hang| hang.says),
+        said(many),
         is_slow.then(|| slow(incident)).flatten(),
         fewer(incident),
+        said(few),
     ];
     let clauses: Vec<String> = clauses.into_iter().flatten().take(CLAUSES_MAX).collect();
     if !clauses.is_empty() {
@@ -176,6 +182,8 @@ struct Hang {
     says: String,
     /// Half of the clients or more are in one, or it is not known how many there are.
     is_most: bool,
+    /// Hardly any of the clients are.
+    is_few: bool,
 }
 
 /// How many clients are in a statement that does not come to its end, and for how long.
@@ -210,6 +218,7 @@ fn hang(incident: &Incident) -> Option<Hang> {
             span(oldest)
         ),
         is_most: clients.is_none_or(|clients| count * 2.0 >= clients),
+        is_few: clients.is_some_and(|clients| count < clients * HANG_SHARE),
     })
 }
 
@@ -324,6 +333,16 @@ mod tests {
             client_impact(&incident_of(timeline(&hung, [400.0, 3.0]))),
             "39 of 60 clients waited for a statement to end, the longest for 23 s; 3 statements a second were \
              done, 400 before."
+        );
+        let few = [
+            ("processlist.hung", [0.0, 1.0]),
+            ("processlist.hung_oldest_ms", [0.0, 1700.0]),
+            ("processlist.clients", [24.0, 24.0]),
+            ("processlist.in_flight", [0.04, 19.0]),
+        ];
+        assert_eq!(
+            client_impact(&incident_of(timeline(&few, [400.0, 140.0]))),
+            "A statement took 136 ms on average, less than 1 ms before; 140 statements a second were done, 400 before."
         );
         let slow = [("processlist.in_flight", [4.0, 162.0])];
         assert_eq!(
