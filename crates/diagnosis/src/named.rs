@@ -350,6 +350,18 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
     if at_work.all * 2 > all.all {
         at_work = Counted::default();
     }
+    // Without stacks one thread still tells what it does: InnoDB's master thread, in the status.
+    if all.all == 0 {
+        let statuses = evidence.statuses().iter();
+        for status in statuses.filter(|one| evidence.tells_of_stall(one.at, one.at)) {
+            let state = server_text::innodb::parse(status.text).main_thread_state;
+            let entry = |state: &String| Lexicon::get().lookup(Kind::InnodbWord, state);
+            let works = |state: &String| entry(state).is_some_and(|one| one.role == Role::Work);
+            if let Some(state) = state.filter(works) {
+                at_work.seen(Kind::InnodbWord, &state, 1);
+            }
+        }
+    }
     [at_work, all]
 }
 
