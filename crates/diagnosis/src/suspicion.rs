@@ -70,7 +70,7 @@ const OPTIONAL_SHARE: f64 = 0.6;
 
 /// A text that is like those of one cause alone, beside a name that is all that was seen: what is left out or named
 /// otherwise is no sign, and the rest of the text still tells of it.
-const LIKENESS_WEIGHT: f64 = 6.0;
+const LIKENESS_WEIGHT: f64 = 3.5;
 
 /// How like its texts a text is from which that tells something: nearly all are that tell of a stall of a known cause.
 const LIKE_MIN: f64 = 0.1;

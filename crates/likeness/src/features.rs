@@ -1,5 +1,8 @@
 //! What of a text is compared: words, names, the parts of names, and two of them side by side.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 /// Shorter words and names tell nothing.
 const WORD_CHARS_MIN: usize = 2;
 
@@ -14,7 +17,7 @@ pub fn features(text: &str, mut tell: impl FnMut(&str)) {
     let text = text.to_lowercase();
     let mut before: Option<&str> = None;
     let mut pair = String::new();
-    for word in words(&text) {
+    for word in words(&text).filter(|word| !is_stop_word(word)) {
         tell(word);
         parts(word, &mut pair, &mut tell);
         if let Some(before) = before {
@@ -23,6 +26,14 @@ pub fn features(text: &str, mut tell: impl FnMut(&str)) {
         }
         before = Some(word);
     }
+}
+
+/// Words that every text of a language has, of languages with blanks: few texts are in each, so such a word would look
+/// as if it told of the one stall that somebody described in that language.
+fn is_stop_word(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| include_str!("stop_words.txt").lines().collect());
+    WORDS.contains(word)
 }
 
 fn two(pair: &mut String, left: &str, between: char, right: &str) {
