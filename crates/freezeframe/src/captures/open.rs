@@ -133,6 +133,24 @@ fn may_be_read(head: &[u8]) -> bool {
         || KNOWN_BEGINS.iter().any(|begin| head.starts_with(begin))
         || is_tar(head)
         || is_profile(head)
+        || unmarked_utf16(head).is_some()
+}
+
+/// How two bytes are one number.
+type Unit = fn([u8; 2]) -> u16;
+
+/// The order of the bytes in a text of two bytes a character that has no mark: every other byte of most is zero, and no
+/// byte beside these.
+fn unmarked_utf16(bytes: &[u8]) -> Option<Unit> {
+    let head = bytes.get(..bytes.len().min(HEAD_BYTES as usize))?;
+    let pairs = || head.chunks_exact(2);
+    let [first, second] = [0, 1].map(|at| pairs().filter(|pair| pair.get(at) == Some(&0)).count());
+    let is_most = |zeros: usize| zeros > 4 && zeros * 2 > pairs().len();
+    match (first, second) {
+        (0, zeros) if is_most(zeros) => Some(u16::from_le_bytes),
+        (zeros, 0) if is_most(zeros) => Some(u16::from_be_bytes),
+        _ => None,
+    }
 }
 
 /// The mark of POSIX and GNU in a head of 512 bytes.
@@ -147,10 +165,12 @@ fn is_profile(head: &[u8]) -> bool {
 
 /// A text as UTF-8: what PowerShell's `>` writes has two bytes a character, and a mark in front.
 pub(super) fn as_utf8(bytes: Bytes, account: &MemoryBudget) -> (Bytes, ReadEnd) {
-    let unit: fn([u8; 2]) -> u16 = if bytes.starts_with(UTF16_LITTLE) {
-        u16::from_le_bytes
+    let (unit, mark): (Unit, usize) = if bytes.starts_with(UTF16_LITTLE) {
+        (u16::from_le_bytes, UTF16_LITTLE.len())
     } else if bytes.starts_with(UTF16_BIG) {
-        u16::from_be_bytes
+        (u16::from_be_bytes, UTF16_BIG.len())
+    } else if let Some(unit) = unmarked_utf16(&bytes) {
+        (unit, 0)
     } else {
         let mark = if bytes.starts_with(UTF8) {
             UTF8.len()
@@ -160,7 +180,7 @@ pub(super) fn as_utf8(bytes: Bytes, account: &MemoryBudget) -> (Bytes, ReadEnd) 
         return (bytes.part(mark, bytes.len()), ReadEnd::Whole);
     };
     let units = bytes
-        .get(2..)
+        .get(mark..)
         .unwrap_or_default()
         .chunks_exact(2)
         .filter_map(|pair| <[u8; 2]>::try_from(pair).ok())
@@ -215,6 +235,22 @@ mod tests {
         assert!(bytes.len() as u64 == HEAD_BYTES && matches!(ended, ReadEnd::Whole));
         let text = "a line\n".repeat(5000);
         assert_eq!(&*bounded(text.as_bytes(), &account).0, text.as_bytes());
+    }
+
+    #[test]
+    fn two_bytes_a_character_without_a_mark() {
+        let text = "InnoDB: page_cleaner: 1000ms intended loop took 4000 ms \u{b5}\n";
+        let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        for bytes in [little, big] {
+            let account = MemoryBudget::default();
+            let (read, ended) = bounded(&bytes[..], &account);
+            assert!(matches!(ended, ReadEnd::Whole));
+            assert_eq!(&*as_utf8(read, &account).0, text.as_bytes());
+        }
+        assert!(unmarked_utf16(&[1, 0, 0, 0].repeat(50)).is_none());
+        assert!(unmarked_utf16(&[7, 0, 9, 2].repeat(50)).is_none());
+        assert!(unmarked_utf16(b"a\0").is_none());
     }
 
     #[test]
