@@ -94,8 +94,10 @@ impl FlameTree {
         let mut builder = Builder::default();
         for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
             builder.tree.halves[side] = FlameSide::from_profiles(whose, profiles);
+            // The names of a table are long and compared once, not once a profile.
+            let mut ids = HashMap::new();
             for profile in profiles {
-                builder.add(side, whose, profile, book);
+                builder.add(side, whose, profile, book, &mut ids);
             }
         }
         builder.tree
@@ -342,9 +344,16 @@ impl Builder {
         index
     }
 
-    fn add(&mut self, side: usize, whose: Whose, profile: &Profile, book: &StackTable) {
+    /// `ids` are the frames of the table that are in the tree already.
+    fn add(
+        &mut self,
+        side: usize,
+        whose: Whose,
+        profile: &Profile,
+        book: &StackTable,
+        ids: &mut HashMap<FrameId, usize>,
+    ) {
         let hz = self.tree.halves[side].hz;
-        let mut ids: HashMap<FrameId, usize> = HashMap::new();
         let mut own: BTreeMap<usize, u64> = BTreeMap::new();
         for row in profile.counts.iter().filter(|row| whose.has(row)) {
             let value = scaled(row.count, hz, profile.hz);
