@@ -22,12 +22,16 @@ const REJECTED_MAX: usize = 5;
 /// The same incident and catalogue give the same verdict. [`Verdict::sources`] is left empty: only
 /// the caller knows what was read.
 pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
-    let evidence = Evidence::new(incident);
+    diagnosed(&Evidence::new(incident), catalogue)
+}
+
+fn diagnosed(evidence: &Evidence, catalogue: &Catalogue) -> Verdict {
+    let incident = evidence.incident;
     let mut findings = Vec::new();
     let mut rejected = Vec::new();
     let mut unjudged: Vec<(String, Unjudged)> = Vec::new();
     for cause in catalogue.causes() {
-        match judge::judge(cause, &evidence) {
+        match judge::judge(cause, evidence) {
             Judgement::Found(finding) => findings.push(*finding),
             Judgement::Rejected(turned) => rejected.push(turned),
             Judgement::Unjudged(one) => unjudged.push((cause.id.clone(), one)),
@@ -37,8 +41,8 @@ pub fn diagnose(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let rejected = worth_telling(rejected, &findings, catalogue);
     // What an incident tells of who did what is read once, and only where a finding asks.
     let scene = OnceCell::new();
-    let scene = || scene.get_or_init(|| Scene::new(&evidence));
-    let seen = chains::effects(&findings, catalogue, &evidence, scene);
+    let scene = || scene.get_or_init(|| Scene::new(evidence));
+    let seen = chains::effects(&findings, catalogue, evidence, scene);
     let mut findings = rank::rank(findings, catalogue, &seen);
     who(&mut findings, catalogue, scene);
     let sentence =
@@ -74,8 +78,8 @@ fn who<'s, 'i: 's>(
 /// is found in what people captured, what may be it. A recorder looks at all it can: what is not in its record was not
 /// there. It asks the lexicon, which takes memory and time that a recorder has not.
 pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
-    let mut verdict = diagnose(incident, catalogue);
     let evidence = Evidence::new(incident);
+    let mut verdict = diagnosed(&evidence, catalogue);
     let named = AllNamed::from_evidence(&evidence);
     verdict.mechanism = mechanism::mechanisms(&named);
     if !is_imported(incident) {

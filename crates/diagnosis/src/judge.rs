@@ -126,8 +126,13 @@ pub(crate) fn is_general(source: &str) -> bool {
     source_says(source) == Says::General
 }
 
-/// Whether nothing that was measured refuses a cause. A sign that is `excused` refuses nothing by not being there.
-pub(crate) fn is_open(cause: &Cause, evidence: &Evidence, excused: impl Fn(&Sign) -> bool) -> bool {
+/// The signs of a cause that hold, where nothing that was measured refuses it. A sign that is `excused` refuses nothing
+/// by not being there.
+pub(crate) fn open<'c>(
+    cause: &'c Cause,
+    evidence: &Evidence,
+    excused: impl Fn(&Sign) -> bool,
+) -> Option<Vec<(&'c Sign, Witness)>> {
     let mut tested = Tested::new(&cause.witnesses, evidence);
     let (open, not) = tested.not.into_iter().partition(|(sign, _)| excused(sign));
     tested.not = not;
@@ -135,10 +140,11 @@ pub(crate) fn is_open(cause: &Cause, evidence: &Evidence, excused: impl Fn(&Sign
     let nothing_known = open.into_iter().map(|(sign, _)| (sign, BTreeSet::new()));
     tested.unknown.extend(nothing_known);
     if let Needed::Missing(..) = need(&cause.witnesses, &tested) {
-        return false;
+        return None;
     }
     let against = Tested::new(&cause.against, evidence);
-    !against.holding.iter().any(|(sign, _)| sign.refutes)
+    let is_refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
+    (!is_refuted).then_some(tested.holding)
 }
 
 /// What is absent and would decide whether it is this cause, in words.

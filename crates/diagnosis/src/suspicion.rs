@@ -28,7 +28,6 @@ use crate::evidence::Evidence;
 use crate::judge;
 use crate::measure::Sign;
 use crate::named::{AllNamed, InLayer, Named, Seen};
-use crate::sign::{self, Outcome};
 use crate::verdict::{Finding, Level, Witness};
 
 /// Suspicions that are told, at the most.
@@ -97,11 +96,12 @@ pub(crate) fn suspicions(
     evidence: &Evidence,
     all: &AllNamed,
 ) -> Vec<Finding> {
-    let open: Vec<&Cause> = catalogue
+    let tested: Vec<(&Cause, Vec<(&Sign, Witness)>)> = catalogue
         .causes()
         .iter()
-        .filter(|cause| is_open(cause, evidence, all))
+        .filter_map(|cause| Some((cause, speaking(cause, evidence, all)?)))
         .collect();
+    let open: Vec<&Cause> = tested.iter().map(|(cause, _)| *cause).collect();
     let mut weights = Weights::default();
     // What other programs do is no sign of what the server suffers.
     let is_telling = |seen: Seen| seen != Seen::Host && (seen != Seen::Profile || !is_at_rest(all));
@@ -160,11 +160,11 @@ pub(crate) fn suspicions(
         let whole = LAYER_WEIGHT * layer.share * of_waiters(layer.seen);
         weights.share(&about, whole, || of_layer(layer));
     }
-    let held: Vec<(&Cause, Witness, f64)> = open
-        .iter()
-        .flat_map(|cause| {
-            let signs = speaking(cause, evidence).into_iter();
-            signs.map(|(sign, witness)| (*cause, witness, weight_of(sign, all)))
+    let held: Vec<(&Cause, Witness, f64)> = tested
+        .into_iter()
+        .flat_map(|(cause, signs)| {
+            let signs = signs.into_iter();
+            signs.map(move |(sign, witness)| (cause, witness, weight_of(sign, all)))
         })
         .collect();
     for (cause, witness, whole) in &held {
@@ -298,8 +298,13 @@ fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> F
     }
 }
 
-/// Nothing that was measured speaks against it.
-fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
+/// Where nothing that was measured speaks against a cause: its signs that hold and point at it. What rises with any
+/// trouble does not.
+fn speaking<'c>(
+    cause: &'c Cause,
+    evidence: &Evidence,
+    all: &AllNamed,
+) -> Option<Vec<(&'c Sign, Witness)>> {
     let share_of = |seen: Seen| all.share_of(seen, &cause.about);
     let is_about = |seen: Seen| match seen {
         // Where most wait, one who holds what they wait for is enough.
@@ -310,7 +315,9 @@ fn is_open(cause: &Cause, evidence: &Evidence, all: &AllNamed) -> bool {
     let is_told = is_about(Seen::Locks);
     let names = |sign: &Sign| sign.call().and_then(|call| call.kind.names);
     let is_same_layer = |sign: &Sign| is_told || names(sign).is_some_and(&is_about);
-    judge::is_open(cause, evidence, is_same_layer)
+    let mut holding = judge::open(cause, evidence, is_same_layer)?;
+    holding.retain(|(sign, witness)| sign.counts && !judge::is_general(&witness.source));
+    Some(holding)
 }
 
 /// Whether a text has the parts of a pattern, one behind the other.
@@ -327,18 +334,6 @@ fn is_in(pattern: &str, text: &str) -> bool {
 fn asks_for(cause: &Cause, named: &Named) -> bool {
     let mut calls = cause.counting().filter_map(Sign::call);
     calls.any(|call| call.function.asks_for(named.kind, &named.name))
-}
-
-/// Signs that hold and point at this cause: what rises with any trouble does not.
-fn speaking<'c>(cause: &'c Cause, evidence: &Evidence) -> Vec<(&'c Sign, Witness)> {
-    let held = cause
-        .counting()
-        .filter_map(|sign| match sign::test(sign, evidence) {
-            Outcome::Holds(witness) => Some((sign, witness)),
-            Outcome::Not(_) | Outcome::Unknown(_) => None,
-        });
-    held.filter(|(_, witness)| !judge::is_general(&witness.source))
-        .collect()
 }
 
 /// A sign that a cause cannot do without speaks for it; others go along with it. One that holds by names which tell only
