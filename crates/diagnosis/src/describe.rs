@@ -139,7 +139,7 @@ fn fact(test: &FactTest) -> String {
     let wanted = match &test.wanted {
         Wanted::Equals(text) => format!("is {text}"),
         Wanted::Not(text) => format!("is not {text}"),
-        Wanted::Matches(regex) => format!("is like /{regex}/"),
+        Wanted::Matches(pattern) => format!("is like /{}/", pattern.text()),
         Wanted::Above(limit) => format!("is at least {}", shown(*limit)),
         Wanted::Below(limit) => format!("is at most {}", shown(*limit)),
     };

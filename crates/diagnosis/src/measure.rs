@@ -13,7 +13,7 @@ use crate::evidence::Evidence;
 use crate::functions::arguments::{Arguments, Read};
 use crate::human::Show;
 use crate::named;
-use crate::names::LazyRegex;
+use crate::names::NamePattern;
 use crate::provenance;
 use crate::template::Template;
 
@@ -112,7 +112,7 @@ pub(crate) struct FactTest {
 pub(crate) enum Wanted {
     Equals(String),
     Not(String),
-    Matches(LazyRegex),
+    Matches(NamePattern),
     Above(f64),
     Below(f64),
 }

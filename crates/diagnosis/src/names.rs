@@ -1,12 +1,10 @@
 //! Patterns on names of functions and locks, fast: a catalogue has hundreds of them and a record has
 //! thousands of names.
 
-use std::fmt;
-use std::ops::Deref;
 use std::sync::OnceLock;
 
 use memchr::memmem;
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
 
 /// Longest pattern that is shown whole, in bytes.
 const SHORT: usize = 48;
@@ -22,7 +20,8 @@ pub(crate) struct NamePattern {
 #[derive(Debug, Clone)]
 enum How {
     Words(Vec<Word>),
-    Regex(LazyRegex),
+    /// Compiled when it is first asked, which most are not.
+    Regex(OnceLock<Regex>),
 }
 
 /// A part of a pattern that means itself.
@@ -47,12 +46,13 @@ impl Word {
 }
 
 impl NamePattern {
-    /// Reads a pattern; the error says what is wrong with it.
+    /// Reads a pattern; the error says what is wrong with it, when it is compiled now.
     pub(crate) fn parse(text: &str, compiled: Compiled) -> Result<Self, String> {
         let words: Option<Vec<Word>> = text.split('|').map(word).collect();
-        let how = match words {
-            Some(words) => How::Words(words),
-            None => How::Regex(LazyRegex::new(text, compiled)?),
+        let how = match (words, compiled) {
+            (Some(words), _) => How::Words(words),
+            (None, Compiled::Now) => How::Regex(regular_expression(text)?.into()),
+            (None, Compiled::AtFirstUse) => How::Regex(OnceLock::new()),
         };
         Ok(Self {
             text: text.to_owned(),
@@ -60,17 +60,36 @@ impl NamePattern {
         })
     }
 
+    #[expect(
+        clippy::expect_used,
+        reason = "built-in; the crate's tests compile all of them"
+    )]
+    fn compiled<'r>(&self, regex: &'r OnceLock<Regex>) -> &'r Regex {
+        regex.get_or_init(|| regular_expression(&self.text).expect("a built-in pattern is sound"))
+    }
+
     pub(crate) fn is_match(&self, name: &str) -> bool {
         match &self.how {
-            How::Regex(regex) => regex.is_match(name),
+            How::Regex(regex) => self.compiled(regex).is_match(name),
             How::Words(words) => words.iter().any(|word| word.is_match(name)),
         }
     }
 
-    /// Whether some line of a text may match: `false` is certain.
-    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+    /// What its groups stand for in a text that matches; words have none.
+    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
         match &self.how {
-            How::Regex(regex) => may_match_a_line(regex, text),
+            How::Regex(regex) => self.compiled(regex).captures(text),
+            How::Words(_) => None,
+        }
+    }
+
+    /// Whether some line of a text may match: `false` is certain. A text of many lines has its begin and its
+    /// end once, so an expression that asks for either may match lines of which the text knows nothing.
+    pub(crate) fn may_match_in(&self, text: &str) -> bool {
+        let asks = |mark: &str| self.text.contains(mark);
+        match &self.how {
+            How::Regex(_) if ["^", "$", r"\A", r"\z"].into_iter().any(asks) => true,
+            How::Regex(regex) => self.compiled(regex).is_match(text),
             How::Words(words) => {
                 let mut words = words.iter();
                 words.any(|word| memmem::find(text.as_bytes(), word.text.as_bytes()).is_some())
@@ -83,6 +102,7 @@ impl NamePattern {
         let mut matches = vec![false; names.names.len()];
         match &self.how {
             How::Regex(regex) => {
+                let regex = self.compiled(regex);
                 for (matches, name) in matches.iter_mut().zip(&names.names) {
                     *matches = regex.is_match(name);
                 }
@@ -117,53 +137,6 @@ pub(crate) enum Compiled {
     Now,
     /// Each when it is first asked, which most are not: the built-in ones have no mistakes, and tests read them so.
     AtFirstUse,
-}
-
-/// A regular expression of a catalogue.
-#[derive(Debug, Clone)]
-pub(crate) struct LazyRegex {
-    text: String,
-    regex: OnceLock<Regex>,
-}
-
-impl LazyRegex {
-    /// Reads one; the error says what is wrong with it, when it is compiled now.
-    pub(crate) fn new(text: &str, compiled: Compiled) -> Result<Self, String> {
-        let regex = match compiled {
-            Compiled::Now => OnceLock::from(regular_expression(text)?),
-            Compiled::AtFirstUse => OnceLock::new(),
-        };
-        Ok(Self {
-            text: text.to_owned(),
-            regex,
-        })
-    }
-}
-
-impl Deref for LazyRegex {
-    type Target = Regex;
-
-    fn deref(&self) -> &Regex {
-        #[expect(
-            clippy::expect_used,
-            reason = "built-in; the crate's tests compile all of them"
-        )]
-        self.regex
-            .get_or_init(|| regular_expression(&self.text).expect("a built-in pattern is sound"))
-    }
-}
-
-impl fmt::Display for LazyRegex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// Whether an expression may match some line of a text. A text of many lines has its begin and its
-/// end once, so one that asks for either may match lines of which the text knows nothing.
-pub(crate) fn may_match_a_line(regex: &Regex, text: &str) -> bool {
-    let asks = |mark: &str| regex.as_str().contains(mark);
-    ["^", "$", r"\A", r"\z"].into_iter().any(asks) || regex.is_match(text)
 }
 
 /// Largest regular expression, in bytes as the library counts them: ours have some thousands, and a

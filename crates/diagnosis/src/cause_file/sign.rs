@@ -7,7 +7,7 @@ use super::{MISSING, Read, Reader, is_id};
 use crate::functions::explain_unknown;
 use crate::human::Show;
 use crate::measure::{Call, FactTest, Limits, Need, Over, Sign, SignalsTest, Taken, Test, Wanted};
-use crate::names::LazyRegex;
+use crate::names::NamePattern;
 use crate::template::Template;
 use expression::{Condition, Expression};
 
@@ -202,11 +202,19 @@ impl Reader<'_> {
     fn fact(&self, raw: &RawSign, name: &Spanned<String>) -> Read<FactTest> {
         let text = |key: &Option<Spanned<String>>| Some(key.as_ref()?.get_ref().clone());
         let limit = |key: &Option<Spanned<f64>>| Some(*key.as_ref()?.get_ref());
-        let regex = raw.matches.as_ref().map(|text| self.regex(text, "matches"));
+        let pattern = raw.matches.as_ref().map(|text| {
+            NamePattern::parse(text.get_ref(), self.compiled).map_err(|error| {
+                self.at(
+                    text,
+                    "matches",
+                    format!("not a regular expression: {error}"),
+                )
+            })
+        });
         let wanted = [
             text(&raw.equals).map(|text| Ok(Wanted::Equals(text))),
             text(&raw.not).map(|text| Ok(Wanted::Not(text))),
-            regex.map(|regex| regex.map(Wanted::Matches)),
+            pattern.map(|pattern| pattern.map(Wanted::Matches)),
             limit(&raw.above).map(|limit| Ok(Wanted::Above(limit))),
             limit(&raw.below).map(|limit| Ok(Wanted::Below(limit))),
         ];
@@ -220,11 +228,6 @@ impl Reader<'_> {
             wanted: wanted?,
             show: raw.unit.as_ref().map(|unit| *unit.get_ref()),
         })
-    }
-
-    fn regex(&self, text: &Spanned<String>, key: &str) -> Read<LazyRegex> {
-        LazyRegex::new(text.get_ref(), self.compiled)
-            .map_err(|error| self.at(text, key, format!("not a regular expression: {error}")))
     }
 
     fn conditions(

@@ -1,6 +1,6 @@
 //! The arguments of a function, by their names.
 
-use crate::names::{Compiled, LazyRegex, NamePattern};
+use crate::names::{Compiled, NamePattern};
 use expression::ExpressionError;
 
 /// Patterns in a list, at the most.
@@ -147,16 +147,6 @@ impl Arguments {
     }
 
     /// A regular expression.
-    pub(crate) fn regex(&mut self, name: &'static str) -> Read<Option<LazyRegex>> {
-        let text = self.text(name)?;
-        match text.map(|text| LazyRegex::new(&text, self.compiled)) {
-            None => Ok(None),
-            Some(Ok(regex)) => Ok(Some(regex)),
-            Some(Err(told)) => self.refuse(name, not_regular(&told)),
-        }
-    }
-
-    /// A regular expression on names or lines.
     pub(crate) fn pattern(&mut self, name: &'static str) -> Read<Option<NamePattern>> {
         let text = self.text(name)?;
         text.map(|text| self.parsed(name, &text)).transpose()
@@ -190,10 +180,6 @@ impl Arguments {
             return self.refuse(name, "must not be empty");
         }
         NamePattern::parse(text, self.compiled)
-            .or_else(|told| self.refuse(name, not_regular(&told)))
+            .or_else(|told| self.refuse(name, format!("not a regular expression: {told}")))
     }
-}
-
-fn not_regular(told: &str) -> String {
-    format!("not a regular expression: {told}")
 }

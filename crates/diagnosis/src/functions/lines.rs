@@ -8,7 +8,7 @@ use super::{Arguments, Read};
 use crate::evidence::{Evidence, LOG_REACH_MS};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
-use crate::names::{LazyRegex, NamePattern, may_match_a_line};
+use crate::names::NamePattern;
 use crate::statuses::{LINES_MAX, Status, cut};
 
 pub(crate) static LOG: Kind = Kind {
@@ -69,41 +69,10 @@ struct Lines {
     text: TextKind,
     /// Of a status the section, by its heading.
     section: Option<String>,
-    line: Line,
-}
-
-/// Which lines are meant, and what of them.
-#[derive(Debug)]
-enum Line {
-    /// Their number: of a log all of the stall together, of a status those of the one with most.
-    Matches(NamePattern),
-    /// The largest number that the group [`NUMBER`] captures.
-    Captures(LazyRegex),
-}
-
-impl Line {
-    /// What a line says: nothing when it does not match, else its number where one is captured.
-    fn read(&self, line: &str) -> Option<Option<f64>> {
-        match self {
-            Self::Matches(pattern) => pattern.is_match(line).then_some(None),
-            Self::Captures(regex) => {
-                let captures = regex.captures(line)?;
-                let number = captures
-                    .name(NUMBER)
-                    .and_then(|text| text.as_str().parse::<f64>().ok())
-                    .filter(|number| number.is_finite());
-                Some(number)
-            }
-        }
-    }
-
-    /// Whether some line of a text may match: `false` is certain.
-    fn may_match_in(&self, text: &str) -> bool {
-        match self {
-            Self::Matches(pattern) => pattern.may_match_in(text),
-            Self::Captures(regex) => may_match_a_line(regex, text),
-        }
-    }
+    line: NamePattern,
+    /// The largest number that the group [`NUMBER`] captures; else how many lines there are: of a log all of the stall
+    /// together, of a status those of the one with most.
+    largest: bool,
 }
 
 impl Lines {
@@ -132,24 +101,28 @@ impl Lines {
         largest: bool,
     ) -> Read<Arc<dyn Function>> {
         const KEY: &str = "line";
-        let line = match largest {
-            false => Line::Matches(from.needed(KEY)?),
-            true => {
-                let Some(regex) = from.regex(KEY)? else {
-                    return from.lack("needs line = '…'");
-                };
-                if !regex.capture_names().any(|name| name == Some(NUMBER)) {
-                    let problem = "needs a group (?P<number>…) that captures what is counted";
-                    return from.refuse(KEY, problem);
-                }
-                Line::Captures(regex)
-            }
-        };
+        let line = from.needed(KEY)?;
+        if largest && !line.text().contains("<number>") {
+            let problem = "needs a group (?P<number>…) that captures what is counted";
+            return from.refuse(KEY, problem);
+        }
         Ok(Arc::new(Self {
             text,
             section,
             line,
+            largest,
         }))
+    }
+
+    /// What a line says: nothing when it does not match, else its number where one is captured.
+    fn number_in(&self, line: &str) -> Option<Option<f64>> {
+        if !self.largest {
+            return self.line.is_match(line).then_some(None);
+        }
+        let captures = self.line.captures(line)?;
+        let number = captures.name(NUMBER);
+        let number = number.and_then(|text| text.as_str().parse::<f64>().ok());
+        Some(number.filter(|number| number.is_finite()))
     }
 }
 
@@ -164,10 +137,11 @@ impl Function for Lines {
     }
 
     fn words(&self, in_full: bool) -> String {
-        let (what, line) = match &self.line {
-            Line::Matches(pattern) => ("the number of lines", pattern.shown(in_full)),
-            Line::Captures(regex) => ("the largest number", regex.as_str().to_owned()),
+        let what = match self.largest {
+            false => "the number of lines",
+            true => "the largest number",
         };
+        let line = self.line.shown(in_full || self.largest);
         let of = match (self.text, &self.section) {
             (TextKind::ErrorLog, _) => "the server's error log",
             (TextKind::KernelLog, _) => "the kernel's log",
@@ -184,7 +158,7 @@ impl Function for Lines {
         };
         let (seen, each) = match stall {
             None => (absent(self.source()), None),
-            Some(counted) => match counted.number(&self.line) {
+            Some(counted) => match counted.number(self) {
                 Some(number) => (Seen::Number(number), counted.quote),
                 None => (Seen::Nothing, None),
             },
@@ -211,7 +185,7 @@ struct Counted {
 impl Counted {
     fn add(&mut self, test: &Lines, line: &str) {
         let line = cut(line);
-        let Some(number) = test.line.read(line) else {
+        let Some(number) = test.number_in(line) else {
             return;
         };
         self.lines += 1;
@@ -225,10 +199,10 @@ impl Counted {
         }
     }
 
-    fn number(&self, of: &Line) -> Option<f64> {
-        match of {
-            Line::Matches(_) => Some(self.lines as f64),
-            Line::Captures(_) => self.largest,
+    fn number(&self, of: &Lines) -> Option<f64> {
+        match of.largest {
+            false => Some(self.lines as f64),
+            true => self.largest,
         }
     }
 }
@@ -269,10 +243,10 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
     let before = before.filter(|window| was_read(*window));
     let length = |window: Window| window.length().max(1) as f64;
     let before = before.and_then(|window| {
-        let number = count(window).number(&test.line)?;
-        Some(match test.line {
-            Line::Matches(_) => number * length(stall) / length(window),
-            Line::Captures(_) => number,
+        let number = count(window).number(test)?;
+        Some(match test.largest {
+            false => number * length(stall) / length(window),
+            true => number,
         })
     });
     let stall = was_read(stall).then(|| count(stall));
@@ -291,14 +265,13 @@ fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>)
             .filter(|status| tells(status.at))
             .filter_map(|status| count(test, status))
             .reduce(|most, one| {
-                let is_more = one.number(&test.line) > most.number(&test.line);
+                let is_more = one.number(test) > most.number(test);
                 if is_more { one } else { most }
             })
     };
     (
         worst(&|at| evidence.tells_of_stall(at, at)),
-        worst(&|at| evidence.tells_of_before(at, at))
-            .and_then(|counted| counted.number(&test.line)),
+        worst(&|at| evidence.tells_of_before(at, at)).and_then(|counted| counted.number(test)),
     )
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use model::{ProcessList, Window};
-use regex::Regex;
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
@@ -13,7 +12,7 @@ use crate::human::Show;
 use crate::list_view::{Counts, ListView};
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
-use crate::names::LazyRegex;
+use crate::names::NamePattern;
 use crate::provenance::PROCESSLIST;
 
 pub(crate) static KIND: Kind = Kind {
@@ -80,7 +79,7 @@ enum Which {
     /// The class of the statement is exactly this.
     Class(String),
     /// This column matches.
-    Like(Column, LazyRegex),
+    Like(Column, NamePattern),
 }
 
 /// The columns by their names as arguments, with the words for a session that matches.
@@ -95,7 +94,10 @@ impl Sessions {
     fn read(from: &mut Arguments, what: What) -> Read<Arc<dyn Function>> {
         let mut given: Vec<Which> = from.text("class")?.map(Which::Class).into_iter().collect();
         for (name, column, _) in COLUMNS {
-            given.extend(from.regex(name)?.map(|regex| Which::Like(column, regex)));
+            given.extend(
+                from.pattern(name)?
+                    .map(|pattern| Which::Like(column, pattern)),
+            );
         }
         let (Some(which), true) = (given.pop(), given.is_empty()) else {
             let problem = "needs exactly one of class, state, command, user and statement";
@@ -134,9 +136,9 @@ impl Sessions {
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let counts = match &self.which {
             Which::Class(_) => Vec::new(),
-            Which::Like(column, regex) => {
+            Which::Like(column, pattern) => {
                 let texts = evidence.column(*column);
-                texts.counts(|text| regex.is_match(text))
+                texts.counts(|text| pattern.is_match(text))
             }
         };
         let mut counts = counts.into_iter();
@@ -145,8 +147,8 @@ impl Sessions {
             let (counted, known) = counts.next().unwrap_or_default();
             let (matching, of) = match &self.which {
                 Which::Class(class) => (list.by_class.count(class), list.active()),
-                Which::Like(Column::State, regex) if self.what == What::Longest => {
-                    (longest(list, regex, self.ahead), list.active())
+                Which::Like(Column::State, pattern) if self.what == What::Longest => {
+                    (longest(list, pattern, self.ahead), list.active())
                 }
                 // Of all sessions that do something, whatever the column knows of them.
                 Which::Like(Column::State | Column::User, _) => (counted, list.active()),
@@ -167,13 +169,13 @@ impl Sessions {
     /// A session of the stall has been in such a state for [`OLD_SECONDS`]; or for a few seconds, and half of those that do
     /// something are in it.
     fn is_what_hangs(&self, evidence: &Evidence) -> bool {
-        let Which::Like(Column::State, regex) = &self.which else {
+        let Which::Like(Column::State, pattern) = &self.which else {
             return false;
         };
         let hangs = |list: &ListView| {
             let waits = || {
                 let states = list.longest_states();
-                states.filter(|(state, _)| regex.is_match(state))
+                states.filter(|(state, _)| pattern.is_match(state))
             };
             let longest = waits().map(|(_, seconds)| seconds).fold(0.0, f64::max);
             // Whoever asked for the list is in it.
@@ -189,9 +191,9 @@ impl Sessions {
 }
 
 /// The seconds of the session that has been in such a state for longest; or by how many it is ahead of the next one.
-fn longest(list: &ListView, regex: &Regex, ahead: bool) -> u64 {
+fn longest(list: &ListView, pattern: &NamePattern, ahead: bool) -> u64 {
     let states = list.longest_states();
-    let matching = states.filter(|(state, _)| regex.is_match(state));
+    let matching = states.filter(|(state, _)| pattern.is_match(state));
     let mut seconds: Vec<u64> = matching.map(|(_, seconds)| seconds as u64).collect();
     seconds.sort_unstable_by(|a, b| b.cmp(a));
     match (ahead, seconds.as_slice()) {
@@ -215,10 +217,11 @@ impl Function for Sessions {
         };
         let of = match &self.which {
             Which::Class(class) => format!("of class '{class}'"),
-            Which::Like(column, regex) => {
+            Which::Like(column, pattern) => {
                 let mut columns = COLUMNS.into_iter();
                 let known = columns.find(|(_, known, _)| known == column);
-                format!("{} /{regex}/", known.map_or("", |(_, _, words)| words))
+                let words = known.map_or("", |(_, _, words)| words);
+                format!("{words} /{}/", pattern.text())
             }
         };
         match self.min_sessions {
@@ -266,22 +269,26 @@ impl Function for Sessions {
     fn signals(&self, evidence: &Evidence) -> Vec<String> {
         let named = ProcessList::signal;
         let matching =
-            |kind: &str, regex: &Regex, of: for<'l, 'a> fn(&'l ListView<'a>) -> &'l Counts<'a>| {
+            |kind: &str,
+             pattern: &NamePattern,
+             of: for<'l, 'a> fn(&'l ListView<'a>) -> &'l Counts<'a>| {
                 let lists = evidence.processlists.iter();
                 let names: BTreeSet<String> = lists
                     .filter(|(at, _)| evidence.stall.contains(*at))
                     .flat_map(|(_, list)| of(list).iter())
                     .map(|(name, _)| name)
-                    .filter(|name| regex.is_match(name))
+                    .filter(|name| pattern.is_match(name))
                     .map(|name| named(kind, name))
                     .collect();
                 names.into_iter().take(SIGNALS_MAX).collect()
             };
         match &self.which {
             Which::Class(class) => vec![named("class", class)],
-            Which::Like(Column::State, regex) => matching("state", regex, |list| &list.by_state),
-            Which::Like(Column::Command, regex) => {
-                matching("command", regex, |list| &list.by_command)
+            Which::Like(Column::State, pattern) => {
+                matching("state", pattern, |list| &list.by_state)
+            }
+            Which::Like(Column::Command, pattern) => {
+                matching("command", pattern, |list| &list.by_command)
             }
             Which::Like(..) => vec!["processlist.active".to_owned()],
         }
@@ -292,7 +299,8 @@ impl Function for Sessions {
     }
 
     fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
-        let is_match = |regex: &Regex| kind == lexicon::Kind::State && regex.is_match(name);
-        matches!(&self.which, Which::Like(Column::State, regex) if is_match(regex))
+        let is_match =
+            |pattern: &NamePattern| kind == lexicon::Kind::State && pattern.is_match(name);
+        matches!(&self.which, Which::Like(Column::State, pattern) if is_match(pattern))
     }
 }

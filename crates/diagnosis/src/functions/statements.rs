@@ -9,7 +9,7 @@ use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Seen, Sign, Taken, absent, known};
-use crate::names::LazyRegex;
+use crate::names::NamePattern;
 
 pub(crate) static KIND: Kind = Kind {
     name: "statements",
@@ -60,7 +60,7 @@ struct Statements {
     /// The kind of statement, exactly this; case does not matter.
     class: Option<String>,
     /// On the statement without literals.
-    statement: Option<LazyRegex>,
+    statement: Option<NamePattern>,
     way: Option<QueryMethod>,
     counting: Counting,
     min_statements: u64,
@@ -79,7 +79,7 @@ impl Statements {
     fn read(from: &mut Arguments, counting: Counting) -> Read<Arc<dyn Function>> {
         let read = Self {
             class: from.text("class")?,
-            statement: from.regex("statement")?,
+            statement: from.pattern("statement")?,
             way: from.word("way", &WAYS)?,
             counting,
             min_statements: from.count("min_statements", MIN_STATEMENTS)?.max(1),
@@ -139,7 +139,7 @@ impl Function for Statements {
             what += &format!(" of class '{class}'");
         }
         if let Some(statement) = &self.statement {
-            what += &format!(" like /{statement}/");
+            what += &format!(" like /{}/", statement.text());
         }
         what
     }

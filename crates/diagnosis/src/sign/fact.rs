@@ -20,7 +20,7 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
     let (holds, limit) = match &test.wanted {
         Wanted::Equals(text) => (value.eq_ignore_ascii_case(text), None),
         Wanted::Not(text) => (!value.eq_ignore_ascii_case(text), None),
-        Wanted::Matches(regex) => (regex.is_match(value), None),
+        Wanted::Matches(pattern) => (pattern.is_match(value), None),
         Wanted::Above(limit) => (number.is_some_and(|number| number >= *limit), Some(*limit)),
         Wanted::Below(limit) => (number.is_some_and(|number| number <= *limit), Some(*limit)),
     };
