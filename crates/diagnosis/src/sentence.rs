@@ -151,7 +151,8 @@ fn capital(word: &str) -> String {
         .unwrap_or_default()
 }
 
-fn and<W: Borrow<str>>(words: &[W]) -> String {
+/// Words with commas between them, and "and" before the last.
+pub(crate) fn and<W: Borrow<str>>(words: &[W]) -> String {
     match words.split_last() {
         Some((last, [])) => last.borrow().to_owned(),
         Some((last, head)) => format!("{} and {}", head.join(", "), last.borrow()),

@@ -6,6 +6,7 @@ use toml::Spanned;
 use super::raw::RawFix;
 use super::{Read, Reader};
 use crate::actors;
+use crate::sentence::and;
 
 /// Changes that one cause may ask for.
 const FIXES_MAX: usize = 16;
@@ -13,22 +14,59 @@ const FIXES_MAX: usize = 16;
 /// The longest value, bytes.
 const VALUE_BYTES_MAX: usize = 500;
 
-/// The actions with their own keys, of which `value` stands for all that give a number, and when one counts without `for`.
-/// Only one that counts at once and later may be asked for either alone.
-const ACTIONS: [(&str, &str, FixWhen); 9] = [
-    ("thp-never", "", FixWhen::Both),
-    ("sysctl", "key value from", FixWhen::Both),
-    ("set-global", "variable value from", FixWhen::Both),
-    ("option-file", "variable value from", FixWhen::Durable),
-    ("preload-allocator", "", FixWhen::Durable),
-    (
-        "server-environment",
-        "variable value from",
-        FixWhen::Durable,
-    ),
-    ("open-files-limit", "value", FixWhen::Durable),
-    ("tasks-limit", "value", FixWhen::Durable),
-    ("end-session", "who", FixWhen::Now),
+/// An action: its name; its own keys, of which `value` stands for all that give a number; when it counts without `for`; and
+/// how it is read. Only one that counts at once and later may be asked for either alone.
+type Action = (
+    &'static str,
+    &'static str,
+    FixWhen,
+    fn(&Reader, &Spanned<RawFix>) -> Read<FixAction>,
+);
+
+#[rustfmt::skip]
+const ACTIONS: [Action; 9] = [
+    ("thp-never", "", FixWhen::Both, |_, _| Ok(FixAction::ThpNever)),
+    ("sysctl", "key value from", FixWhen::Both, |reader, raw| {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let key = reader.name(raw, &raw.get_ref().key, "key", is_plain)?;
+        Ok(FixAction::Sysctl { key, value: reader.value(raw)? })
+    }),
+    ("set-global", "variable value from", FixWhen::Both, |reader, raw| {
+        let variable = reader.variable(raw)?;
+        Ok(FixAction::SetGlobal { variable, value: reader.value(raw)? })
+    }),
+    ("option-file", "variable value from", FixWhen::Durable, |reader, raw| {
+        let variable = reader.variable(raw)?;
+        Ok(FixAction::OptionFile { variable, value: reader.value(raw)? })
+    }),
+    ("preload-allocator", "", FixWhen::Durable, |_, _| Ok(FixAction::PreloadAllocator)),
+    ("server-environment", "variable value from", FixWhen::Durable, |reader, raw| {
+        let variable = reader.variable(raw)?;
+        match reader.value(raw)? {
+            FixValue::Exactly(value) if plain_environment(&value) => {
+                Ok(FixAction::ServerEnvironment { variable, value })
+            }
+            _ => {
+                let problem = "needs value = \"...\", without blanks, quotes, % and \\";
+                Err(reader.at(raw, "value", problem))
+            }
+        }
+    }),
+    ("open-files-limit", "value", FixWhen::Durable, |reader, raw| {
+        Ok(FixAction::OpenFilesLimit { value: reader.value(raw)? })
+    }),
+    ("tasks-limit", "value", FixWhen::Durable, |reader, raw| {
+        Ok(FixAction::TasksLimit { value: reader.value(raw)? })
+    }),
+    ("end-session", "who", FixWhen::Now, |reader, raw| {
+        let Some(who) = &raw.get_ref().who else {
+            return Err(reader.at(raw, "who", "is missing"));
+        };
+        if actors::general(who.get_ref()).is_none() {
+            return Err(reader.at(who, "who", "is no part that the catalogue knows"));
+        }
+        Ok(FixAction::EndSession { who: who.get_ref().clone() })
+    }),
 ];
 
 impl Reader<'_> {
@@ -44,15 +82,18 @@ impl Reader<'_> {
     fn fix(&self, spanned: &Spanned<RawFix>) -> Read<Fix> {
         let raw = spanned.get_ref();
         self.there(&raw.action, "action", spanned.span().start)?;
-        let action = self.action(spanned)?;
-        let name = action.name();
-        let mut actions = ACTIONS.into_iter();
-        let known = actions.find(|(known, ..)| *known == name);
-        let (_, keys, usual) = known.unwrap_or((name, "", FixWhen::Durable));
+        let wanted = raw.action.get_ref();
+        let mut actions = ACTIONS.iter();
+        let Some((name, keys, usual, read)) = actions.find(|(name, ..)| name == wanted) else {
+            let names = ACTIONS.map(|(name, ..)| name);
+            let problem = format!("'{wanted}' is none of {}", and(&names));
+            return Err(self.at(&raw.action, "action", problem));
+        };
+        let action = read(self, spanned)?;
         self.nothing_else(spanned, name, keys)?;
         let when = match raw.when.as_ref() {
-            None => usual,
-            Some(when) => self.when(when, name, usual)?,
+            None => *usual,
+            Some(when) => self.when(when, name, *usual)?,
         };
         Ok(Fix {
             action,
@@ -63,63 +104,6 @@ impl Reader<'_> {
             mysql: self.releases(&raw.mysql, "mysql")?,
             mariadb: self.releases(&raw.mariadb, "mariadb")?,
         })
-    }
-
-    fn action(&self, spanned: &Spanned<RawFix>) -> Read<FixAction> {
-        let raw = spanned.get_ref();
-        match raw.action.get_ref().as_str() {
-            "thp-never" => Ok(FixAction::ThpNever),
-            "preload-allocator" => Ok(FixAction::PreloadAllocator),
-            "sysctl" => Ok(FixAction::Sysctl {
-                key: self.name(spanned, &raw.key, "key", |byte| {
-                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
-                })?,
-                value: self.value(spanned)?,
-            }),
-            "set-global" => Ok(FixAction::SetGlobal {
-                variable: self.variable(spanned)?,
-                value: self.value(spanned)?,
-            }),
-            "option-file" => Ok(FixAction::OptionFile {
-                variable: self.variable(spanned)?,
-                value: self.value(spanned)?,
-            }),
-            "server-environment" => Ok(FixAction::ServerEnvironment {
-                variable: self.variable(spanned)?,
-                value: match self.value(spanned)? {
-                    FixValue::Exactly(value) if plain_environment(&value) => value,
-                    _ => {
-                        let problem = "needs value = \"...\", without blanks, quotes, % and \\";
-                        return Err(self.at(spanned, "value", problem));
-                    }
-                },
-            }),
-            "end-session" => {
-                let Some(who) = &raw.who else {
-                    return Err(self.at(spanned, "who", "is missing"));
-                };
-                if actors::general(who.get_ref()).is_none() {
-                    return Err(self.at(who, "who", "is no part that the catalogue knows"));
-                }
-                Ok(FixAction::EndSession {
-                    who: who.get_ref().clone(),
-                })
-            }
-            "open-files-limit" => Ok(FixAction::OpenFilesLimit {
-                value: self.value(spanned)?,
-            }),
-            "tasks-limit" => Ok(FixAction::TasksLimit {
-                value: self.value(spanned)?,
-            }),
-            other => Err(self.at(
-                &raw.action,
-                "action",
-                format!(
-                    "'{other}' is none of thp-never, sysctl, set-global, option-file, preload-allocator, \
-                     server-environment, open-files-limit, tasks-limit and end-session"
-                ),
-            )),
-        }
     }
 
     /// A key that the action does not know would be overlooked in silence.
