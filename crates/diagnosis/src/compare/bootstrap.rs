@@ -21,9 +21,7 @@ struct Blocks {
     /// Sums of the first values, the values twice in a row: the sum of any circular block at once.
     sums: Vec<f64>,
     length: usize,
-    block: usize,
-    /// Values that tell as much as these do, were they independent.
-    effective: f64,
+    rests: Rests,
 }
 
 /// What one side's mean rests on.
@@ -31,7 +29,7 @@ struct Blocks {
 pub(crate) struct Rests {
     /// Length of a block, in values.
     pub(crate) block: usize,
-    /// Independent blocks.
+    /// Independent blocks: values that tell as much as these do.
     pub(crate) blocks: f64,
 }
 
@@ -45,7 +43,7 @@ pub(crate) struct Difference {
     pub(crate) ratio: Option<(f64, f64, f64)>,
     /// Probability of such a difference, or a larger one, by chance.
     pub(crate) p: f64,
-    pub(crate) rests: (Rests, Rests),
+    pub(crate) rests: [Rests; 2],
 }
 
 /// Compares the means of two stretches; `name` seeds the draws, so that the same input gives the
@@ -80,7 +78,7 @@ pub(crate) fn difference(before: &[f64], after: &[f64], name: &str) -> Option<Di
         interval: interval(&mut differences),
         ratio,
         p: (f64::from(larger) + 1.0) / (DRAWS as f64 + 1.0),
-        rests: (before.rests(), after.rests()),
+        rests: [before.rests, after.rests],
     })
 }
 
@@ -113,16 +111,11 @@ impl Blocks {
             mean,
             sums,
             length,
-            block,
-            effective: length as f64 / block as f64,
+            rests: Rests {
+                block,
+                blocks: length as f64 / block as f64,
+            },
         })
-    }
-
-    fn rests(&self) -> Rests {
-        Rests {
-            block: self.block,
-            blocks: self.effective,
-        }
     }
 
     /// How far the mean of one draw is from the mean, widened for the number of blocks.
@@ -130,13 +123,13 @@ impl Blocks {
         let mut left = self.length;
         let mut sum = 0.0;
         while left > 0 {
-            let take = self.block.min(left);
+            let take = self.rests.block.min(left);
             let from = random.below(self.length);
             let end = self.sums.get(from + take).copied().unwrap_or(0.0);
             sum += end - self.sums.get(from).copied().unwrap_or(0.0);
             left -= take;
         }
-        sum / self.length as f64 * widening(self.effective)
+        sum / self.length as f64 * widening(self.rests.blocks)
     }
 }
 
@@ -334,7 +327,7 @@ mod tests {
         let mut random = Random::new("blocks");
         let block = |random: &mut Random, phi| {
             let values = series(random, 600, phi);
-            Blocks::new(&values).unwrap().block
+            Blocks::new(&values).unwrap().rests.block
         };
         let alone = block(&mut random, 0.0);
         let near = block(&mut random, 0.9);

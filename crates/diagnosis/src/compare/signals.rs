@@ -192,11 +192,8 @@ impl SignalChange {
         self.p = Some(found.p);
         self.p_held = permutation::share_differs(&before.held, &after.held, &self.id);
         self.cliff = Some(bootstrap::cliff(&first, &second));
-        let (rests_before, rests_after) = found.rests;
-        for (side, rests) in [
-            (&mut self.before, rests_before),
-            (&mut self.after, rests_after),
-        ] {
+        let sides = [&mut self.before, &mut self.after];
+        for (side, rests) in sides.into_iter().zip(found.rests) {
             side.block = Some(rests.block);
             side.blocks = Some(rests.blocks);
         }
