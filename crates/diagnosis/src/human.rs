@@ -1,11 +1,11 @@
 //! Numbers as people read them. A number in a sentence must be right: it is rounded first, its
 //! prefix is chosen after.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How a number is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "kebab-case", deserialize = "snake_case"))]
 pub enum Show {
     /// A share, 1 being 100 %.
     Percent,
@@ -20,20 +20,6 @@ pub enum Show {
     /// A plain number.
     #[default]
     Count,
-}
-
-impl Show {
-    /// Its name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Percent => "percent",
-            Self::PerSecond => "per-second",
-            Self::Milliseconds => "milliseconds",
-            Self::Seconds => "seconds",
-            Self::Bytes => "bytes",
-            Self::Count => "count",
-        }
-    }
 }
 
 /// Significant digits of a number in a sentence.

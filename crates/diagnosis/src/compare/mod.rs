@@ -295,7 +295,7 @@ pub struct SignalChange {
     pub role: Role,
     /// `percent`, `per-second`, `milliseconds`, `seconds`, `bytes` or `count`: shares are between
     /// 0 and 1.
-    pub unit: &'static str,
+    pub unit: Show,
     /// Whether small values are the bad ones.
     pub low_is_bad: bool,
     /// The limit from which it is a sign, where there is one.
@@ -324,8 +324,6 @@ pub struct SignalChange {
     /// What became of it.
     pub fate: Fate,
     #[serde(skip)]
-    pub(crate) show: Show,
-    #[serde(skip)]
     pub(crate) floor: f64,
     /// Deciding signs of the same name stand for each other: the cause needs one of each name.
     #[serde(skip)]
@@ -341,7 +339,7 @@ pub struct SignalChange {
 impl SignalChange {
     /// A number of this signal as people read it.
     pub fn say(&self, value: f64) -> String {
-        human::show(value, self.show)
+        human::show(value, self.unit)
     }
 }
 

@@ -166,13 +166,12 @@ fn usual(sign: &Sign, thing: Option<&str>, sides: &[(&Subject, Evidence); 2]) ->
 }
 
 impl SignalChange {
-    fn new(id: &str, title: String, role: Role, show: Show) -> Self {
+    fn new(id: &str, title: String, role: Role, unit: Show) -> Self {
         Self {
             id: id.to_owned(),
             title,
             role,
-            unit: show.name(),
-            show,
+            unit,
             ..Self::default()
         }
     }

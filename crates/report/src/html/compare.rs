@@ -1,5 +1,6 @@
 //! A comparison as a page: the answer, charts before and after, tables.
 
+use diagnosis::Show;
 use diagnosis::compare::{Answer, Comparison, Role, SideHead, SideNumbers, SignalChange};
 
 use model::{Incident, Window};
@@ -122,12 +123,12 @@ fn header(comparison: &Comparison) -> Markup {
 
 fn quantity(signal: &SignalChange) -> (Quantity, f64) {
     match signal.unit {
-        "percent" => (Quantity::Share, 1.0),
-        "per-second" => (Quantity::PerSecond, 1.0),
-        "milliseconds" => (Quantity::Seconds, 1e-3),
-        "seconds" => (Quantity::Seconds, 1.0),
-        "bytes" => (Quantity::Bytes, 1.0),
-        _ => (Quantity::Count, 1.0),
+        Show::Percent => (Quantity::Share, 1.0),
+        Show::PerSecond => (Quantity::PerSecond, 1.0),
+        Show::Milliseconds => (Quantity::Seconds, 1e-3),
+        Show::Seconds => (Quantity::Seconds, 1.0),
+        Show::Bytes => (Quantity::Bytes, 1.0),
+        Show::Count => (Quantity::Count, 1.0),
     }
 }
 
