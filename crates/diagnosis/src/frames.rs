@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use model::{FrameSide, StackId, StackTable};
+use model::{FrameId, FrameSide, StackId, StackTable};
 
 use crate::grouped::Grouped;
 use crate::names::{NamePattern, Names};
@@ -86,22 +86,40 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The innermost frame of a stack that matches `pattern` on one side of the system call boundary
-    /// and has a caller that matches `under`. With `only_self` it must be the stack's innermost.
+    /// The stacks of the book, each once, with the name of their innermost frame that matches `pattern` on one side of the
+    /// system call boundary and has a caller that matches `under`. With `only_self` it must be the stack's innermost.
     pub(crate) fn innermost(
         &self,
         pattern: &NamePattern,
         under: Option<&NamePattern>,
         side: Option<FrameSide>,
         only_self: bool,
-    ) -> Innermost<'a> {
-        Innermost {
-            book: self.book,
-            functions: self.matching(pattern),
-            callers: under.map(|under| self.matching(under)),
-            side,
-            only_self,
-        }
+    ) -> Vec<(StackId, &'a str)> {
+        let functions = self.matching(pattern);
+        let callers = under.map(|under| self.matching(under));
+        let is_called = |outer: &[FrameId]| {
+            let mut outer = outer.iter();
+            (callers.as_ref())
+                .is_none_or(|callers| outer.any(|caller| callers.get(caller.0 as usize)))
+        };
+        let name_in = |stack: StackId| {
+            let mut frames = self.book.stack(stack).frames.as_slice();
+            while let [id, outer @ ..] = frames {
+                let matching = self.book.frame(*id).filter(|frame| {
+                    let is_of_side = side.is_none_or(|side| frame.side == side);
+                    functions.get(id.0 as usize) && is_of_side && is_called(outer)
+                });
+                if matching.is_some() || only_self {
+                    return matching.map(|frame| frame.name.as_str());
+                }
+                frames = outer;
+            }
+            None
+        };
+        let stacks = functions.stacks.iter();
+        stacks
+            .filter_map(|stack| Some((*stack, name_in(*stack)?)))
+            .collect()
     }
 }
 
@@ -145,45 +163,5 @@ impl Path<'_> {
         self.steps
             .iter()
             .all(|matching| frames.any(|frame| matching.get(frame.0 as usize)))
-    }
-}
-
-/// See [`Frames::innermost`].
-pub(crate) struct Innermost<'a> {
-    book: &'a StackTable,
-    functions: Rc<Matching>,
-    callers: Option<Rc<Matching>>,
-    side: Option<FrameSide>,
-    only_self: bool,
-}
-
-impl<'a> Innermost<'a> {
-    /// The stacks of the book that have such a frame, each once, with its name.
-    pub(crate) fn stacks(&self) -> impl Iterator<Item = (StackId, &'a str)> {
-        let stacks = self.functions.stacks.iter();
-        stacks.filter_map(|stack| Some((*stack, self.of(*stack)?)))
-    }
-
-    /// The name of this stack's frame.
-    fn of(&self, stack: StackId) -> Option<&'a str> {
-        let frames = &self.book.stack(stack).frames;
-        let depth = if self.only_self { 1 } else { frames.len() };
-        for (index, id) in frames.iter().enumerate().take(depth) {
-            if !self.functions.get(id.0 as usize) {
-                continue;
-            }
-            let Some(frame) = self.book.frame(*id) else {
-                continue;
-            };
-            let this = self.side.is_none_or(|side| frame.side == side)
-                && self.callers.as_ref().is_none_or(|callers| {
-                    let mut outer = frames.iter().skip(index + 1);
-                    outer.any(|caller| callers.get(caller.0 as usize))
-                });
-            if this {
-                return Some(&frame.name);
-            }
-        }
-        None
     }
 }

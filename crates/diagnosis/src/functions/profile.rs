@@ -223,7 +223,7 @@ impl<'n> Named<'n> {
         let mut names = Vec::new();
         let mut of = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
-        for (stack, name) in innermost.stacks() {
+        for (stack, name) in innermost {
             if of.is_empty() {
                 of = vec![None; evidence.incident.stacks.table.stacks().len()];
             }
