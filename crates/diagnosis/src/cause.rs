@@ -118,7 +118,7 @@ pub(crate) enum List {
 #[derive(Debug, Clone)]
 pub(crate) struct Advice {
     pub(crate) list: List,
-    /// A name of [`crate::actors::PARTS`].
+    /// One of [`crate::actors::parts`].
     pub(crate) who: String,
     /// What is done about each that has this part, with places for its values.
     pub(crate) step: String,

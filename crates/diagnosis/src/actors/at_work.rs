@@ -51,15 +51,13 @@ pub(super) fn oldest_transaction(scene: &Scene) -> Vec<Actor> {
         one.active_seconds >= OLD_SECONDS && one.connection_id.is_some()
     };
     let oldest = scene.transactions().iter().find(is_old);
-    let actor = oldest.map(|one| scene.actor_of_transaction(one));
-    surely(actor.into_iter().collect())
+    surely(oldest.map(|one| scene.actor_of_transaction(one)))
 }
 
 /// The server.
 pub(super) fn server(scene: &Scene) -> Vec<Actor> {
-    let actor = scene.pid.map(|pid| Actor {
+    surely(scene.pid.map(|pid| Actor {
         pid: Some(pid),
         ..Actor::default()
-    });
-    surely(actor.into_iter().collect())
+    }))
 }

@@ -253,12 +253,7 @@ fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
     reported.sort_by_key(|one| std::cmp::Reverse(one.waiters));
     let mut seen = BTreeSet::new();
     reported.retain(|one| seen.insert(one.holder.tid));
-    surely(
-        reported
-            .into_iter()
-            .map(|one| scene.actor_of_reported(one))
-            .collect(),
-    )
+    surely(reported.into_iter().map(|one| scene.actor_of_reported(one)))
 }
 
 fn is_metadata(lock: &str) -> bool {
@@ -286,17 +281,16 @@ fn longest(scene: &Scene, wanted: Wait) -> Option<f64> {
 /// Those of the sessions that do something which are it.
 pub(super) fn sessions(scene: &Scene, wanted: impl Fn(&Session) -> bool) -> Vec<Actor> {
     let busy = scene.busy().iter().filter(|session| wanted(session));
-    surely(
-        busy.map(|session| scene.actor_of_session(session))
-            .collect(),
-    )
+    surely(busy.map(|session| scene.actor_of_session(session)))
 }
 
-pub(super) fn surely(mut actors: Vec<Actor>) -> Vec<Actor> {
-    for actor in &mut actors {
-        actor.sure = true;
-    }
-    actors
+pub(super) fn surely(actors: impl IntoIterator<Item = Actor>) -> Vec<Actor> {
+    let actors = actors.into_iter();
+    let sure = actors.map(|actor| Actor {
+        sure: true,
+        ..actor
+    });
+    sure.collect()
 }
 
 /// One that nobody else can be in place of. `all`: nobody was left out.

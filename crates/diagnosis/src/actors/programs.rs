@@ -41,10 +41,7 @@ pub(super) fn map_readers(scene: &Scene) -> Vec<Actor> {
 /// Processors that each program beside the server kept busy in such functions.
 fn sampled(scene: &Scene, is_it: impl Fn(&str) -> bool) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    let Some(incident) = scene.incident else {
-        return all;
-    };
-    let (stall, stacks) = (incident.stall_window(), &incident.stacks);
+    let (stall, stacks) = (scene.incident.stall_window(), &scene.incident.stacks);
     let profiles = || {
         let middle = |one: &&model::Profile| stall.contains(one.from.midpoint(one.to));
         stacks.profiles.iter().filter(middle)
@@ -63,10 +60,7 @@ fn sampled(scene: &Scene, is_it: impl Fn(&str) -> bool) -> BTreeMap<String, f64>
 
 /// The same of whole programs as top lists them.
 fn by_top(scene: &Scene) -> BTreeMap<String, f64> {
-    let Some(incident) = scene.incident else {
-        return BTreeMap::new();
-    };
-    let (timeline, stall) = (&incident.timeline, incident.stall_window());
+    let (timeline, stall) = (&scene.incident.timeline, scene.incident.stall_window());
     let listed = timeline.matching("top.*.cpus").filter_map(|series| {
         let name = series.name.strip_prefix("top.")?.strip_suffix(".cpus")?;
         let is_server = name.starts_with("mysqld") || name.starts_with("mariadbd");

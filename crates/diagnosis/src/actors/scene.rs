@@ -21,10 +21,9 @@ pub(super) struct ReportedHolder<'a> {
 }
 
 /// The moment.
-#[derive(Default)]
 pub(crate) struct Scene<'a> {
     /// The incident.
-    pub(super) incident: Option<&'a Incident>,
+    pub(super) incident: &'a Incident,
     /// The processlist of the stall with most sessions at work, the latest of these.
     pub(super) list: Option<ProcessList>,
     /// When it was taken, milliseconds since 1970 UTC.
@@ -105,7 +104,7 @@ impl<'a> Scene<'a> {
             took,
             reported: reported.collect(),
             pid: incident.server.pid,
-            incident: Some(incident),
+            incident,
         }
     }
 

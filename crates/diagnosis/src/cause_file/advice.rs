@@ -15,7 +15,7 @@ impl Reader<'_> {
         self.there(&raw.step, "step", spanned.span().start)?;
         let who = raw.who.get_ref();
         if actors::general(who).is_none() {
-            let problem = format!("'{who}' is none of {}", actors::PARTS);
+            let problem = format!("'{who}' is none of {}", actors::parts());
             return Err(self.at(&raw.who, "who", problem));
         }
         let optional = |text: &Option<Spanned<String>>, key| {
