@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use model::{BASELINE_MIN_MS, Incident, Millis, SemaphoreWait, TextKind, Window};
+use model::{BASELINE_MIN_MS, Incident, Millis, TextKind, Window};
 use serde::Deserialize;
 
 use crate::fallback::is_imported;
@@ -162,15 +162,8 @@ impl<'a> Evidence<'a> {
 
     /// The lists of waits for latches, oldest first.
     pub(crate) fn semaphores(&self) -> &[(Millis, Vec<PlacedWait>)] {
-        self.semaphores.get_or_init(|| {
-            let lists: Vec<(Millis, Vec<SemaphoreWait>)> =
-                read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX);
-            let placed = |list: Vec<SemaphoreWait>| list.into_iter().map(PlacedWait::new).collect();
-            lists
-                .into_iter()
-                .map(|(at, list)| (at, placed(list)))
-                .collect()
-        })
+        self.semaphores
+            .get_or_init(|| read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX))
     }
 
     /// Where the threads stood, by stack.

@@ -1,8 +1,11 @@
 //! Waits for latches, as signs look at them.
 
 use model::SemaphoreWait;
+use serde::Deserialize;
 
 /// A wait with its places in the form that patterns are written for, made once.
+#[derive(Deserialize)]
+#[serde(from = "SemaphoreWait")]
 pub(crate) struct PlacedWait {
     pub(crate) wait: SemaphoreWait,
     /// Where the latch was asked for, as `file line N`.
@@ -10,8 +13,8 @@ pub(crate) struct PlacedWait {
     pub(crate) created_at: Option<String>,
 }
 
-impl PlacedWait {
-    pub(crate) fn new(wait: SemaphoreWait) -> Self {
+impl From<SemaphoreWait> for PlacedWait {
+    fn from(wait: SemaphoreWait) -> Self {
         let asked_at = format!("{} line {}", without_folder(&wait.file), wait.line);
         let created_at = wait.created_file.as_deref().map(|file| {
             let line = wait.created_line.unwrap_or(0);
