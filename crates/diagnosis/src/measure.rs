@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use expression::{Condition, Expression};
 use model::{Holder, Window};
+use serde::Deserialize;
 
 use crate::evaluate::{self, Missing, Truth};
 use crate::evidence::Evidence;
@@ -149,7 +150,8 @@ impl Limits {
 }
 
 /// Over which part of the stall a number must be a sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Over {
     /// In the slice where it is most so.
     Worst,

@@ -5,6 +5,7 @@ use toml::Spanned;
 
 use crate::cause::List;
 use crate::human::Show;
+use crate::measure::Over;
 use crate::verdict::Remedy;
 
 /// In place of a key that must be there and is not: it stands nowhere. So what stands behind it can be looked at too.
@@ -114,7 +115,7 @@ pub(super) struct RawSign {
     pub(super) measure: Option<Spanned<String>>,
     pub(super) unit: Option<Spanned<Show>>,
     pub(super) each: Option<Spanned<bool>>,
-    pub(super) window: Option<Spanned<RawWindow>>,
+    pub(super) window: Option<Spanned<Over>>,
     pub(super) only_if: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) left_out_if: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) above: Option<Spanned<f64>>,
@@ -126,12 +127,4 @@ pub(super) struct RawSign {
     pub(super) equals: Option<Spanned<String>>,
     pub(super) not: Option<Spanned<String>>,
     pub(super) matches: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum RawWindow {
-    Worst,
-    Every,
-    Stall,
 }

@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use super::raw::{RawSign, RawWindow};
+use super::raw::RawSign;
 use super::{MISSING, Read, Reader, is_id};
 use crate::functions::explain_unknown;
 use crate::human::Show;
@@ -318,9 +318,7 @@ fn over(raw: &RawSign, test: &Test, limits: &Limits, side: Side) -> Over {
         return Over::Stall;
     }
     match raw.window.as_ref().map(|window| *window.get_ref()) {
-        Some(RawWindow::Worst) => Over::Worst,
-        Some(RawWindow::Every) => Over::Every,
-        Some(RawWindow::Stall) => Over::Stall,
+        Some(window) => window,
         None if side == Side::Against && !limits.wants_high() => Over::Every,
         None => Over::Worst,
     }
