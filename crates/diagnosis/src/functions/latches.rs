@@ -52,23 +52,39 @@ const ERROR_LOG: &str = "error_log";
 
 #[derive(Debug)]
 struct Latches {
-    /// Where the latch was asked for, as `file line N` without folders.
-    asked_at: Option<NamePattern>,
-    /// Where it was created, in the same form.
-    created_at: Option<NamePattern>,
-    /// Where it was last taken, for reading, for writing or as a mutex, in the same form.
-    last_locked_at: Option<NamePattern>,
-    /// Its name.
-    lock: Option<NamePattern>,
-    /// What is wanted: `Mutex`, `S-lock`, `X-lock (wait_ex)`.
-    lock_kind: Option<NamePattern>,
-    /// What the holder's connection runs.
-    holder_query: Option<NamePattern>,
+    /// Which waits are meant: each of these matches.
+    patterns: Vec<(&'static Text, NamePattern)>,
     /// Waits that lasted less are not meant, in seconds.
     min_seconds: f64,
     /// A list with fewer waits has no share.
     min_waits: u64,
     counting: Counting,
+}
+
+/// A text of a wait: the argument with the pattern for it, what stands before the pattern in a sentence, and whether it
+/// matches. Places are `file line N` without folders.
+type Text = (
+    &'static str,
+    &'static str,
+    fn(&NamePattern, &PlacedWait) -> bool,
+);
+
+#[rustfmt::skip]
+static TEXTS: [Text; 6] = [
+    ("lock", "named", |pattern, one| is_in(pattern, &one.wait.lock_name)),
+    ("asked_at", "asked for in", |pattern, one| pattern.is_match(&one.asked_at)),
+    ("created_at", "created in", |pattern, one| is_in(pattern, &one.created_at)),
+    // For reading, for writing or as a mutex.
+    ("last_locked_at", "last locked in", |pattern, PlacedWait { wait, .. }| {
+        let places = [&wait.last_write_locked, &wait.last_read_locked, &wait.last_reserved];
+        places.into_iter().flatten().any(|place| pattern.is_match(without_folder(place)))
+    }),
+    ("lock_kind", "of kind", |pattern, one| pattern.is_match(&one.wait.lock_kind)),
+    ("holder_query", "held by", |pattern, one| is_in(pattern, &one.wait.holder_query)),
+];
+
+fn is_in(pattern: &NamePattern, text: &Option<String>) -> bool {
+    text.as_ref().is_some_and(|text| pattern.is_match(text))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +99,12 @@ enum Counting {
 
 impl Latches {
     fn read(from: &mut Arguments, counting: Counting) -> Read<Arc<dyn Function>> {
+        let mut patterns = Vec::new();
+        for text in &TEXTS {
+            patterns.extend(from.pattern(text.0)?.map(|pattern| (text, pattern)));
+        }
         let read = Self {
-            asked_at: from.pattern("asked_at")?,
-            created_at: from.pattern("created_at")?,
-            last_locked_at: from.pattern("last_locked_at")?,
-            lock: from.pattern("lock")?,
-            lock_kind: from.pattern("lock_kind")?,
-            holder_query: from.pattern("holder_query")?,
+            patterns,
             min_seconds: from.number("min_seconds")?.unwrap_or(0.0),
             min_waits: from.count("min_waits", 1)?.max(1),
             counting,
@@ -104,19 +119,9 @@ impl Latches {
 
     /// Which waits are meant, in words.
     fn which(&self, in_full: bool) -> String {
-        let parts = [
-            ("named", &self.lock),
-            ("asked for in", &self.asked_at),
-            ("created in", &self.created_at),
-            ("last locked in", &self.last_locked_at),
-            ("of kind", &self.lock_kind),
-            ("held by", &self.holder_query),
-        ];
         let mut text = String::new();
-        for (words, pattern) in parts {
-            if let Some(pattern) = pattern {
-                text.push_str(&format!(" {words} /{}/", pattern.shown(in_full)));
-            }
+        for ((_, words, _), pattern) in &self.patterns {
+            text.push_str(&format!(" {words} /{}/", pattern.shown(in_full)));
         }
         if self.min_seconds > 0.0 {
             text.push_str(&format!(" of {} s and more", self.min_seconds));
@@ -166,14 +171,13 @@ impl Function for Latches {
     }
 
     fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
-        let pattern = match kind {
-            lexicon::Kind::Place => &self.asked_at,
-            lexicon::Kind::Latch => &self.lock,
+        let argument = match kind {
+            lexicon::Kind::Place => "asked_at",
+            lexicon::Kind::Latch => "lock",
             _ => return false,
         };
-        pattern
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(name))
+        let mut patterns = self.patterns.iter();
+        patterns.any(|((of, ..), pattern)| *of == argument && pattern.is_match(name))
     }
 }
 
@@ -225,26 +229,7 @@ fn latch(placed: &PlacedWait) -> String {
 }
 
 fn matches(test: &Latches, placed: &PlacedWait) -> bool {
-    let wait = &placed.wait;
-    let is = |pattern: &Option<NamePattern>, text: Option<&str>| {
-        pattern
-            .as_ref()
-            .is_none_or(|pattern| text.is_some_and(|text| pattern.is_match(text)))
-    };
-    let locked = [
-        &wait.last_write_locked,
-        &wait.last_read_locked,
-        &wait.last_reserved,
-    ];
-    let last_locked = test.last_locked_at.as_ref().is_none_or(|pattern| {
-        let mut places = locked.into_iter().flatten();
-        places.any(|place| pattern.is_match(without_folder(place)))
-    });
-    wait.lasts_seconds() >= test.min_seconds
-        && is(&test.lock, wait.lock_name.as_deref())
-        && is(&test.lock_kind, Some(&wait.lock_kind))
-        && is(&test.holder_query, wait.holder_query.as_deref())
-        && last_locked
-        && is(&test.asked_at, Some(&placed.asked_at))
-        && is(&test.created_at, placed.created_at.as_deref())
+    let mut patterns = test.patterns.iter();
+    placed.wait.lasts_seconds() >= test.min_seconds
+        && patterns.all(|((.., matches), pattern)| matches(pattern, placed))
 }
