@@ -1,69 +1,35 @@
 //! Signs in the form of before functions: a `kind`, and keys of its own. For one release they are read as the call that
 //! means the same.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::Reader;
+use crate::embedded;
 
-/// Kinds, with what they counted and the function that does so, and with their keys.
-const KINDS: [(&str, &str, &str); 8] = [
-    (
-        "processlist",
-        "sessions=sessions share=sessions_share",
-        "class state command user statement min_sessions",
-    ),
-    (
-        "stacks",
-        "threads=threads share=threads_share",
-        "frames direct state thread",
-    ),
-    (
-        "profile",
-        "share=profile_share cpus=profile_cpus",
-        "functions under where side of min_samples",
-    ),
-    (
-        "lock",
-        "waiting=lock_waiting waiters=lock_waiters share=lock_share per_second=lock_rate",
-        "lock caller holder",
-    ),
-    (
-        "statements",
-        "share=statements_share time=statements_time per_second=statements_rate",
-        "class statement way min_statements",
-    ),
-    (
-        "semaphores",
-        "waits=latch_waits share=latch_waits_share seconds=latch_wait_seconds",
-        "lock lock_kind asked_at created_at last_locked_at holder_query min_seconds min_waits",
-    ),
-    ("log", "lines=log_lines largest=log_largest", "log line"),
-    (
-        "innodb",
-        "lines=innodb_lines largest=innodb_largest",
-        "section line",
-    ),
-];
+/// The kinds and their keys, from `old-kinds.toml`.
+#[derive(Deserialize)]
+struct OldForm {
+    kind: BTreeMap<String, OldKind>,
+    /// Keys whose argument has another name.
+    renamed: BTreeMap<String, String>,
+    /// Values that are now a flag, or nothing: key, value, flag.
+    flags: Vec<[String; 3]>,
+}
 
-/// Keys whose argument has another name.
-const RENAMED: [(&str, &str); 4] = [
-    ("functions", "function"),
-    ("frames", "stack"),
-    ("where", "self"),
-    ("of", "machine"),
-];
+#[derive(Deserialize)]
+struct OldKind {
+    /// What it counted, with the function that does so.
+    counting: Vec<[String; 2]>,
+    keys: Vec<String>,
+}
 
-/// Values that are now a flag, or nothing.
-const FLAGS: [(&str, &str, &str); 7] = [
-    ("where", "'self'", "self"),
-    ("where", "'anywhere'", ""),
-    ("of", "'machine'", "machine"),
-    ("of", "'server'", ""),
-    ("side", "'any'", ""),
-    ("direct", "true", "direct"),
-    ("direct", "false", ""),
-];
+static OLD_FORM: LazyLock<OldForm> =
+    LazyLock::new(|| embedded::read(include_str!("../../old-kinds.toml")));
 
 /// A key of the old form, for mistakes in its value.
 pub(super) struct OldKey {
@@ -104,7 +70,7 @@ fn sign_of_kind(reader: &Reader, sign: &mut DeTable) {
         DeValue::String(name) => name.as_ref(),
         _ => "",
     };
-    let Some((_, counted, keys)) = KINDS.iter().find(|(known, ..)| *known == name) else {
+    let Some(OldKind { counting, keys }) = OLD_FORM.kind.get(name) else {
         let problem = "is of the old form, and none of its kinds: write a function in measure";
         return note(&kind, "kind", problem.to_owned());
     };
@@ -115,13 +81,13 @@ fn sign_of_kind(reader: &Reader, sign: &mut DeTable) {
             format!("cannot stand beside kind = {name:?}"),
         );
     }
-    let counting = sign.remove("counting");
-    let word = counting.as_ref().and_then(|word| word.get_ref().as_str());
-    let counted = || counted.split(' ').filter_map(|one| one.split_once('='));
-    let Some((_, function)) = counted().find(|(old, _)| Some(*old) == word) else {
-        let words: Vec<&str> = counted().map(|(old, _)| old).collect();
+    let given = sign.remove("counting");
+    let word = given.as_ref().and_then(|word| word.get_ref().as_str());
+    let mut counted = counting.iter();
+    let Some([_, function]) = counted.find(|[old, _]| Some(old.as_str()) == word) else {
+        let words: Vec<&str> = counting.iter().map(|[old, _]| old.as_str()).collect();
         let problem = format!("must be one of {} for this kind", words.join(", "));
-        return note(counting.as_ref().unwrap_or(&kind), "counting", problem);
+        return note(given.as_ref().unwrap_or(&kind), "counting", problem);
     };
     let mut arguments: Vec<String> = Vec::new();
     let remember = |argument: &str, key: &str, value: &Spanned<DeValue>| {
@@ -133,17 +99,16 @@ fn sign_of_kind(reader: &Reader, sign: &mut DeTable) {
         });
     };
     remember("", "kind", &kind);
-    for key in keys.split(' ') {
-        let Some(value) = sign.remove(key) else {
+    for key in keys {
+        let Some(value) = sign.remove(key.as_str()) else {
             continue;
         };
-        let renamed = RENAMED.iter().find(|(old, _)| *old == key);
-        let argument = renamed.map_or(key, |(_, new)| new);
+        let argument = OLD_FORM.renamed.get(key).unwrap_or(key);
         let text = written(value.get_ref());
-        let mut flags = FLAGS.iter();
-        match flags.find(|(old, is, _)| *old == key && *is == text) {
-            Some((_, _, "")) => {}
-            Some((_, _, flag)) => arguments.push((*flag).to_owned()),
+        let mut flags = OLD_FORM.flags.iter();
+        match flags.find(|[old, is, _]| old == key && *is == text) {
+            Some([_, _, flag]) if flag.is_empty() => {}
+            Some([_, _, flag]) => arguments.push(flag.clone()),
             None => arguments.push(format!("{argument} = {text}")),
         }
         remember(argument, key, &value);
