@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use expression::{Condition, Expression, Parsed, Parser};
-use regex::Regex;
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 
@@ -12,7 +11,7 @@ use super::special::{self, Value};
 use super::{Judged, Look, Severity};
 use crate::evaluate::measure_of;
 use crate::human::{Show, show};
-use crate::names::regular_expression;
+use crate::names::{Compiled, NamePattern};
 
 /// Longest expression of a rule, in bytes.
 const EXPRESSION_BYTES_MAX: usize = 200;
@@ -52,7 +51,7 @@ pub(super) enum What {
 pub(super) enum Test {
     Number(Condition),
     /// Whether the text of this name is like that, or is not.
-    Text(String, Regex, bool),
+    Text(String, NamePattern, bool),
 }
 
 /// Values by name.
@@ -155,7 +154,7 @@ fn test(text: &str) -> Result<Test, Wrong> {
         if let (name, Some(pattern)) = parted(text, word) {
             return Ok(Test::Text(
                 name.to_owned(),
-                regular_expression(pattern)?,
+                NamePattern::parse(pattern, Compiled::Now)?,
                 is,
             ));
         }
@@ -207,9 +206,9 @@ fn all(tests: &[Test], look: &Look, known: &Known) -> Result<bool, Untold> {
                 let right = value(&condition.right, look, known)?;
                 condition.comparison.holds(left, right)
             }
-            Test::Text(name, regex, is) => {
+            Test::Text(name, pattern, is) => {
                 let value = known.get(name).ok_or_else(|| look.missing(name))?;
-                regex.is_match(&value.text) == *is
+                pattern.is_match(&value.text) == *is
             }
         };
         if !is_true {

@@ -121,8 +121,8 @@ impl Lines {
         }
         let captures = self.line.captures(line)?;
         let number = captures.name(NUMBER);
-        let number = number.and_then(|text| text.as_str().parse::<f64>().ok());
-        Some(number.filter(|number| number.is_finite()))
+        let number = number.and_then(|text| str::from_utf8(text.as_bytes()).ok()?.parse().ok());
+        Some(number.filter(|number: &f64| number.is_finite()))
     }
 }
 
