@@ -1,5 +1,6 @@
 //! Words of the lexicon within sentences: what people quote when they tell of a stall.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -34,6 +35,24 @@ pub struct Mention<'t> {
     /// a client from its words on. What else somebody wrote behind the kernel's words is not of the kernel.
     pub text: &'t str,
 }
+
+/// Instruments that begin with anything, by what stands first in them behind that. Lists of files have thousands of names
+/// with a `/`, and none of it.
+static INSTRUMENTS: LazyLock<BTreeMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let lexicon = Lexicon::get();
+    let mut by_stem: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for number in lexicon
+        .anywhere
+        .get(&Kind::Instrument)
+        .into_iter()
+        .flatten()
+    {
+        if let Some((_, pattern)) = lexicon.entries.get(*number) {
+            by_stem.entry(pattern.stem()).or_default().push(*number);
+        }
+    }
+    by_stem
+});
 
 static PHRASES: LazyLock<Option<Phrases>> = LazyLock::new(|| Phrases::of(Lexicon::get()));
 
@@ -96,7 +115,8 @@ impl Lexicon {
             let mut others = with
                 .into_iter()
                 .flatten()
-                .map(|bars| format!("{bars}{bare}"));
+                .map(|bars| format!("{bars}{bare}"))
+                .filter(|name| name != token);
             others.find_map(|name| self.named_so(&name))
         })
     }
@@ -116,18 +136,19 @@ impl Lexicon {
         let family = lower.as_bytes().get(..PREFIX_BYTES);
         let family = family.and_then(|begin| self.families.get(begin));
         // Instruments are known by their ends; what is in front of them depends on who tells.
-        let anywhere = self.anywhere.get(&Kind::Instrument);
-        let instruments = anywhere.filter(|_| token.contains('/'));
+        let stems = INSTRUMENTS.iter().filter(|_| is_path);
+        let instruments = stems.filter(|(stem, _)| token.contains(**stem));
+        let instruments = instruments.map(|(_, numbers)| numbers);
         let named = self.names.get(&lower);
         let numbers = named.into_iter().chain(family).chain(instruments).flatten();
         numbers
             .filter_map(|number| self.entries.get(*number))
             .filter(|(entry, pattern)| {
-                let is_it = match entry.kind.is_amount() {
-                    true => pattern.matches_lower(&lower),
-                    false => pattern.matches(token),
-                };
-                is_wanted(entry) && is_it
+                is_wanted(entry)
+                    && match entry.kind.is_amount() {
+                        true => pattern.matches_lower(&lower),
+                        false => pattern.matches(token),
+                    }
             })
             .max_by_key(|(_, pattern)| pattern.letters())
             .map(|(entry, _)| entry)
@@ -343,13 +364,14 @@ fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
             return false;
         }
     }
-    if is_fine(line, to) {
-        return false;
-    }
-    if !pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
-        return !pattern.is_ascii() || is_word(line, from, to);
-    }
-    starts_word(line, from) && (has_ending || is_word(line, from, to) || is_plural(line, to))
+    let stands_there = match pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
+        false => !pattern.is_ascii() || is_word(line, from, to),
+        true => {
+            starts_word(line, from)
+                && (has_ending || is_word(line, from, to) || is_plural(line, to))
+        }
+    };
+    stands_there && !is_fine(line, to)
 }
 
 /// Letters of scripts that write blanks between words.

@@ -43,6 +43,15 @@ impl Pattern {
         parts.max_by_key(|part| part.len()).unwrap_or_default()
     }
 
+    /// What stands in all of a family that begins with anything, before any other letters: the first of its path.
+    pub(crate) fn stem(&self) -> &'static str {
+        let first = self.parts.iter().find(|part| !part.is_empty());
+        let first = first.and_then(|part| part.split(NUMBER).next());
+        let first = first.unwrap_or_default();
+        let end = first.find('/').map_or(first.len(), |at| at + 1);
+        first.get(..end).unwrap_or(first)
+    }
+
     /// It has an asterisk.
     pub(crate) fn is_family(&self) -> bool {
         self.parts.len() > 1
