@@ -41,25 +41,38 @@ const SHARE_MIN: usize = 90;
 /// surely.
 pub(crate) fn undone<'a>(lines: &[&'a str], known: impl Fn(&str) -> usize) -> Vec<Cow<'a, str>> {
     let mut undone: Vec<Cow<'a, str>> = lines.iter().map(|line| Cow::Borrowed(*line)).collect();
+    // Most large texts have none of it, which their begin tells.
+    let head = lines.get(..STARTS_MAX + JUDGED_LINES).unwrap_or(lines);
     let (mut from, mut judged) = (0, 0);
     while from < lines.len().min(STARTS_MAX) && judged < RUNS_MAX {
-        let Some(run) = run(lines, from) else {
+        let Some(Run { to, layers: first }) = run(head, from) else {
             from += 1;
             continue;
         };
         judged += 1;
-        let window = lines.get(from..run.to.min(from + JUDGED_LINES));
-        let length = run.to - from;
-        let is_all = length >= ALL_LINES_MIN && length * 100 >= lines.len() * SHARE_MIN;
-        let layers = decoration(window.unwrap_or_default(), run.layers, is_all, &known);
-        if !layers.is_empty() {
-            let lines = lines.get(from..run.to).unwrap_or_default();
-            let bare = without(lines, &layers).into_iter();
-            for (line, bare) in undone.iter_mut().skip(from).zip(bare) {
-                *line = Cow::Owned(bare);
+        let end = || match to < STARTS_MAX {
+            true => to,
+            false => {
+                let ends = first.iter().filter_map(|layer| reach(lines, from, layer));
+                ends.max().unwrap_or(to)
             }
+        };
+        let is_all = || {
+            let length = end() - from;
+            length >= ALL_LINES_MIN && length * 100 >= lines.len() * SHARE_MIN
+        };
+        let window = head.get(from..to.min(from + JUDGED_LINES));
+        let layers = decoration(window.unwrap_or_default(), first.clone(), is_all, &known);
+        if layers.is_empty() {
+            from = to;
+            continue;
         }
-        from = run.to;
+        let to = end();
+        let bare = without(lines.get(from..to).unwrap_or_default(), &layers).into_iter();
+        for (line, bare) in undone.iter_mut().skip(from).zip(bare) {
+            *line = Cow::Owned(bare);
+        }
+        from = to;
     }
     undone
 }
@@ -106,7 +119,7 @@ fn reach(lines: &[&str], from: usize, layer: &Layer) -> Option<usize> {
 fn decoration(
     lines: &[&str],
     first: Vec<Layer>,
-    is_all: bool,
+    is_all: impl Fn() -> bool,
     known: &impl Fn(&str) -> usize,
 ) -> Vec<Layer> {
     let full = lines.iter().filter(|line| !line.trim_ascii().is_empty());
@@ -146,7 +159,7 @@ fn decoration(
     // A table that nobody knows stays as it is.
     let is_table = |layer: &Layer| matches!(layer, Layer::Row(..) | Layer::Cell(..));
     let rows = layers.iter().position(is_table);
-    let of_story = match is_all && before == 0 {
+    let of_story = match before == 0 && is_all() {
         true => rows.unwrap_or(layers.len()),
         false => 0,
     };
