@@ -6,11 +6,16 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 /// A longer text is no paste, and a copy of it takes too much memory.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// Longest sequence of a terminal that is looked for its end, in bytes: a window's title is one.
 const SEQUENCE_BYTES_MAX: usize = 256;
+
+/// So much of a text is looked at before it is asked whether there was something.
+const PIECE_BYTES: usize = 4096;
 
 const ESCAPE: char = '\u{1b}';
 
@@ -53,11 +58,18 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// Nothing in it is put right.
 fn is_plain(text: &str) -> bool {
-    let is_control = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\t');
+    let bytes = text.as_bytes();
+    let is_control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\t');
+    // Each piece to its end: that is many bytes at once.
+    let has_control = |piece: &[u8]| {
+        piece
+            .iter()
+            .fold(false, |found, byte| found | is_control(byte))
+    };
     text.is_ascii()
-        && !text.bytes().any(is_control)
-        && !text.contains("^[[")
-        && !text.contains("[0m")
+        && !bytes.chunks(PIECE_BYTES).any(has_control)
+        && memmem::find(bytes, b"^[[").is_none()
+        && memmem::find(bytes, b"[0m").is_none()
 }
 
 /// A line without its end. A carriage return within it begins a line: so do old files end theirs, and progress that was

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 /// What the head of such a part says.
 const HEAD: &str = "quoted-printable";
 
 /// The text with what is behind such a head as it was written.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
-    let Some(head) = text.find(HEAD).map(|at| at + HEAD.len()) else {
+    let found = memmem::find(text.as_bytes(), HEAD.as_bytes());
+    let Some(head) = found.map(|at| at + HEAD.len()) else {
         return Cow::Borrowed(text);
     };
     let (head, mut rest) = text.split_at(head);

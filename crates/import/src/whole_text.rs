@@ -60,8 +60,12 @@ const ESCAPED_LINES_MAX: usize = 24;
 
 /// Line ends in it became two signs.
 fn may_be_escaped(text: &str) -> bool {
-    let mut ends = memmem::find_iter(text.as_bytes(), b"\\n");
-    text.contains(STATUS_ON_A_LINE) || ends.nth(ESCAPED_MIN - 1).is_some()
+    let ends = memmem::find_iter(text.as_bytes(), b"\\n");
+    match ends.take(ESCAPED_MIN).count() {
+        0 => false,
+        ESCAPED_MIN => true,
+        _ => text.contains(STATUS_ON_A_LINE),
+    }
 }
 
 /// The head of an InnoDB status whose line end became two signs.
