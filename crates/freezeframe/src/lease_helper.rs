@@ -19,8 +19,7 @@ use crate::args::LeaseHelper;
 use crate::journals::fixes_in;
 
 /// What whoever starts it by hand is told.
-const BY_SYSTEMD: &str =
-    "it is started by systemd: systemctl enable --now freezeframe-lease.socket";
+const BY_SYSTEMD: &str = "systemd starts it: systemctl enable --now freezeframe-lease.socket";
 
 pub(crate) fn run(args: &LeaseHelper) -> Result<ExitCode> {
     let Some(state) = std::env::var_os("STATE_DIRECTORY") else {

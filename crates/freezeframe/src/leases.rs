@@ -132,7 +132,7 @@ fn of_journal(journal: &Path, revert: bool) -> Result<(bool, Vec<(bool, Entry)>)
     let mut is_back = true;
     if revert {
         for line in fix::revert_unsettled(journal)? {
-            is_back &= !line.contains("NOT BACK");
+            is_back &= !line.contains("NOT UNDONE");
             output::note(&line);
         }
     }
@@ -164,13 +164,13 @@ fn outcome(entry: &Result<Leftover, JournalError>) -> Result<&Outcome, &JournalE
 fn outcome_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::InForce => "in force".to_owned(),
-        Outcome::Left => "LEFT BEHIND; give it back: freezeframe leases --revert".to_owned(),
+        Outcome::Left => "LEFT BEHIND; to undo it: freezeframe leases --revert".to_owned(),
         Outcome::GivenBack(GiveBackEnd::ServerEnded) => {
-            "its server has ended, and the change with it".to_owned()
+            "its server has ended, so the change is gone".to_owned()
         }
-        Outcome::GivenBack(GiveBackEnd::Answered(_)) => "given back".to_owned(),
-        Outcome::GivenBack(GiveBackEnd::Left(why)) => format!("left to its watchdog: {why}"),
-        Outcome::Failed(why) => format!("NOT GIVEN BACK: {why}"),
+        Outcome::GivenBack(GiveBackEnd::Answered(_)) => "undone".to_owned(),
+        Outcome::GivenBack(GiveBackEnd::Left(why)) => format!("its watchdog goes on: {why}"),
+        Outcome::Failed(why) => format!("NOT UNDONE: {why}"),
     }
 }
 
@@ -179,7 +179,9 @@ fn line(entry: &Result<Leftover, JournalError>) -> String {
         Err(error) => format!("not a lease: {error}"),
         Ok(Leftover { lease, outcome }) => {
             let by_hand = match outcome {
-                Outcome::Left | Outcome::Failed(_) => format!("; by hand: {}", by_hand(lease)),
+                Outcome::Left | Outcome::Failed(_) => {
+                    format!("; to undo by hand: {}", by_hand(lease))
+                }
                 _ => String::new(),
             };
             format!(

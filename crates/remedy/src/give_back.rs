@@ -98,7 +98,7 @@ pub(crate) fn give_back(
     let Change::GeneralLog(change) = &lease.change;
     // A file that is not ours to remove is told and is no reason to keep the lease.
     if let Err(error) = remove_log(&change.file_here, &lease.id, lease.taken_us) {
-        tell(&format!("the log is not removed: {error}"));
+        tell(&format!("cannot remove the log: {error}"));
     }
     in_hand.forget().map_err(|error| error.to_string())?;
     Ok(back)
@@ -124,7 +124,7 @@ pub(crate) fn give_back_until_done(
         .name("ff-give-back".to_owned())
         .spawn(move || worker.run(session, &sender));
     if let Err(error) = spawned {
-        return Err(format!("no thread can be started: {error}"));
+        return Err(format!("cannot start a thread: {error}"));
     }
     let begin = Instant::now();
     let mut next_tell = begin + TELL_EVERY;
@@ -150,7 +150,7 @@ pub(crate) fn give_back_until_done(
         if Instant::now() >= next_tell {
             next_tell += TELL_EVERY;
             tell(&format!(
-                "THE GENERAL LOG IS STILL ON at {}, for {} s now ({why}); it is tried on; by hand: {}",
+                "THE GENERAL LOG IS STILL ON at {}, for {} s now ({why}); still trying to switch it off; by hand: {}",
                 Address::from(&lease.server.address),
                 begin.elapsed().as_secs(),
                 by_hand(lease)

@@ -82,7 +82,7 @@ pub enum JournalError {
         source: std::io::Error,
     },
     /// Others may write there: what it says could make us change a system.
-    #[error("the journal of {all} must be ours and writable by nobody else: {}", .why.advice())]
+    #[error("the journal of {all} must belong to us, and nobody else may write it: {}", .why.advice())]
     NotOurs {
         /// What it keeps.
         all: &'static str,
@@ -288,7 +288,7 @@ fn read<T: Record>(path: &Path) -> Result<T, JournalError> {
     }
     let name = path.file_name().map(|name| name.to_string_lossy());
     if name != Some(format!("{}{}", record.id(), form.suffix).into()) {
-        return Err(none("its name is another one's".to_owned()));
+        return Err(none("its name does not match".to_owned()));
     }
     Ok(record)
 }

@@ -36,7 +36,7 @@ impl Record for Lease {
         bytes_max: 64 << 10,
         one: "a lease",
         all: "leases",
-        at_work: "giving this lease back",
+        at_work: "undoing this lease",
     };
 
     fn id(&self) -> &str {

@@ -46,7 +46,7 @@ pub enum Distrust {
         mode: u32,
     },
     /// It is a symbolic link, or a file.
-    #[error("{path} is not a directory itself")]
+    #[error("{path} is a link, not a directory")]
     NotADirectory {
         /// What.
         path: PathBuf,
@@ -66,7 +66,7 @@ impl Distrust {
             Self::Writable { path, .. } => {
                 format!("; use another directory, or chmod go-w {}", path.display())
             }
-            Self::NotADirectory { .. } => "; name the directory that it leads to".to_owned(),
+            Self::NotADirectory { .. } => "; name the directory that it points to".to_owned(),
         }
     }
 

@@ -122,7 +122,7 @@ impl Drop for Watchdog {
 /// Answers who gave the orders.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a watchdog's standard output is a pipe to who started it, and no terminal"
+    reason = "only freezeframe can start a watchdog"
 )]
 pub fn answer(text: &str) {
     let mut stdout = std::io::stdout();
@@ -149,7 +149,7 @@ pub fn hear<T: DeserializeOwned>() -> Result<(T, Receiver<()>), String> {
         .read_line(&mut line)
         .map_err(|error| error.to_string())?;
     let orders = serde_json::from_str(&line)
-        .map_err(|_| "started by hand; it is part of a lease".to_owned())?;
+        .map_err(|_| "only freezeframe can start it; it is part of a lease".to_owned())?;
     let (sender, giver) = channel();
     std::thread::Builder::new()
         .name("ff-owner".to_owned())

@@ -43,7 +43,7 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
         }
         if let Some(list) = most(names) {
             let what = kind.unwrap_or("statements");
-            told.push(format!("{what} in the stall by {words}: {list}"));
+            told.push(format!("{what} in the stall, by {words}: {list}"));
         }
     }
     let mut users: BTreeMap<String, u64> = BTreeMap::new();
@@ -72,10 +72,12 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
         )
     };
     if let Some(list) = borrowed(&users) {
-        told.push(format!("most sessions at work at once, by user: {list}"));
+        told.push(format!("busy sessions at once, by user: {list}"));
     }
     if let Some(list) = borrowed(&hosts) {
-        told.push(format!("in the processlists seen longest, by host: {list}"));
+        told.push(format!(
+            "longest sessions in the processlists, by host: {list}"
+        ));
     }
     told
 }

@@ -32,13 +32,13 @@ pub(super) fn part<'a>(args: &Fix, root: &Root, chosen: Vec<Chosen<'a>>) -> Resu
     }
     if !Path::new(SOCKET).exists() {
         bail!(
-            "settings of the kernel are root's: sudo, or for a time (--for) the helper: \
-             systemctl enable --now freezeframe-lease.socket; nothing was changed"
+            "only root can change kernel settings: use sudo, or enable the helper for changes with --for \
+             (systemctl enable --now freezeframe-lease.socket); nothing was changed"
         );
     }
     if args.for_time.is_none() {
         bail!(
-            "settings of the kernel are root's, and the helper makes them for a time: --for 10m; nothing was changed"
+            "only root can change kernel settings; the helper changes them for a limited time: add --for 10m; nothing was changed"
         );
     }
     Ok((helped, own))
@@ -52,13 +52,13 @@ pub(super) fn make(cause: &str, time: Duration, chosen: &[Chosen<'_>]) -> Result
     };
     let lease = match answer(&request)? {
         Answer::Made(lease) => *lease,
-        _ => bail!("the helper answers something else"),
+        _ => bail!("the helper gave an unexpected answer"),
     };
     let made = lease.steps.iter().map(|step| &step.change);
     if !made.eq(chosen.iter().map(|(_, _, change)| *change)) {
         put_back(&lease.id)?;
         bail!(
-            "the helper made other changes than these: a setting has changed meanwhile; they are back"
+            "the helper made other changes than these, because a setting changed meanwhile; they were undone"
         );
     }
     Ok(lease)
@@ -68,7 +68,7 @@ pub(super) fn make(cause: &str, time: Duration, chosen: &[Chosen<'_>]) -> Result
 pub(super) fn put_back(id: &str) -> Result<Vec<String>> {
     match answer(&Request::Revert { id: id.to_owned() })? {
         Answer::Reverted { left } => Ok(left),
-        _ => bail!("the helper answers something else"),
+        _ => bail!("the helper gave an unexpected answer"),
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn undo(args: &Fix, id: Option<&str>, beside: bool) -> Result<(Vec<Va
     if id != Some("all") && !meant.is_empty() && !is_one {
         let ids: Vec<&str> = meant.iter().map(|lease| lease.id.as_str()).collect();
         bail!(
-            "several leases are in force ({}): --undo ID, or --undo all",
+            "several leases are in force ({}): choose one with --undo ID, or --undo all",
             ids.join(", ")
         );
     }
@@ -119,8 +119,8 @@ pub(super) fn undo(args: &Fix, id: Option<&str>, beside: bool) -> Result<(Vec<Va
         is_left |= !left.is_empty();
         if !args.json {
             let outcome = match left.as_slice() {
-                [] => "everything is as it was before".to_owned(),
-                left => format!("NOT EVERYTHING IS BACK: {}", left.join("; ")),
+                [] => "everything was undone".to_owned(),
+                left => format!("NOT EVERYTHING WAS UNDONE: {}", left.join("; ")),
             };
             let line = format!("fix {} of {}: {outcome}", lease.id, lease.cause);
             output::print_line(&line)?;
@@ -145,7 +145,7 @@ fn answer(request: &Request) -> Result<Answer> {
         Ok(Answer::Refused(why)) => Err(anyhow!("the helper refuses: {why}")),
         Ok(answer) => Ok(answer),
         Err(why) => Err(anyhow!(
-            "the helper does not answer: {why}; who asks it must be in the group freezeframe"
+            "the helper does not answer: {why}; its users must be in the group freezeframe"
         )),
     }
 }

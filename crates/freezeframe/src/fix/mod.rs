@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         if let Some(journal) = FixJournal::existing(&journal_dir)? {
             let locked = journal.lock(Some(LOCK_PATIENCE))?;
             let login = |entry: &Entry| revert::access(args, entry);
-            let _told = Waiting::announce("putting back what was interrupted", None);
+            let _told = Waiting::announce("undoing an interrupted fix", None);
             for left in settle(&locked, &login)? {
                 output::note(&revert::settled_line(&left));
             }
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         .and_then(|seen| seen.no_login.as_ref())
     {
         output::note(&format!(
-            "the server's settings could not be looked at ({why}); what depends on them is told as a way by hand"
+            "the server's settings could not be read ({why}); changes that need them are shown as steps to do by hand"
         ));
     }
     let plan = plan(&what.cause.fixes, &system);
@@ -229,9 +229,7 @@ fn is_chosen(args: &Fix, step: &Step) -> bool {
 /// Asks on the terminal.
 fn agreed(chosen: &[Chosen<'_>]) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!(
-            "nothing was changed: there is no terminal to ask at; --yes makes the changes without"
-        );
+        bail!("nothing was changed: there is no terminal to ask on; --yes changes without asking");
     }
     let numbers: Vec<usize> = chosen.iter().map(|(number, ..)| *number).collect();
     output::ask(&format!("Make {}? [y/N] ", text::changes(&numbers)));
@@ -251,7 +249,7 @@ fn remember(journal_dir: &Path, config: &Config) {
     }
     if let Err(error) = remember_journal(&state, journal_dir) {
         output::note(&format!(
-            "'freezeframe leases' will find this lease with --fix-dir {} only: {error}",
+            "'freezeframe leases' will find this lease only with --fix-dir {}: {error}",
             journal_dir.display()
         ));
     }
@@ -264,7 +262,7 @@ fn note_unsettled(journal_dir: &Path) {
         Ok(entries) => {
             for entry in entries {
                 output::note(&format!(
-                    "fix {} of {} was interrupted, or its lease is not watched any more: freezeframe fix --undo {}",
+                    "fix {} of {} was interrupted, or its lease has no watchdog any more: freezeframe fix --undo {}",
                     entry.id, entry.cause, entry.id
                 ));
             }
@@ -292,7 +290,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
         Ok(all) => all,
         Err(error) if named => return Err(error),
         Err(error) => {
-            output::note(&format!("{error}; only the host is looked at"));
+            output::note(&format!("{error}; looking at the host only"));
             return Ok(None);
         }
     };
@@ -304,7 +302,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
     }
     if all.len() > 1 && !named && !what.needs_server() {
         output::note(
-            "several servers run here; this is about the host, and none of them was looked at",
+            "several servers run here; this fix is for the host, so no server was looked at",
         );
         return Ok(None);
     }

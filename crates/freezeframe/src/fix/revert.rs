@@ -18,7 +18,7 @@ use crate::targets;
 
 /// The way in to the server of an entry: what is said now goes before what is written down.
 pub(super) fn access(args: &Fix, entry: &Entry) -> Result<Access, String> {
-    let mut way = entry.server.clone().ok_or("no server is written down")?;
+    let mut way = entry.server.clone().ok_or("the journal names no server")?;
     let said = &args.server;
     let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
     let one = args
@@ -60,7 +60,7 @@ pub(crate) fn revert_unsettled(dir: &Path) -> Result<Vec<String>> {
     };
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
     let login = |entry: &Entry| {
-        let way = entry.server.clone().ok_or("no server is written down")?;
+        let way = entry.server.clone().ok_or("the journal names no server")?;
         let login = way
             .login
             .login(std::env::var("MYSQL_PWD").ok())
@@ -72,13 +72,13 @@ pub(crate) fn revert_unsettled(dir: &Path) -> Result<Vec<String>> {
 
 pub(super) fn settled_line(left: &Unsettled) -> String {
     let what = if left.entry.deadline_us.is_some() {
-        "nobody watched its lease"
+        "its lease had no watchdog"
     } else {
         "it was interrupted"
     };
     let outcome = match &left.undone {
-        Some(undone) if undone.is_over() => "everything is back".to_owned(),
-        Some(undone) => format!("NOT BACK: {}", undone.left().join("; ")),
+        Some(undone) if undone.is_over() => "everything was undone".to_owned(),
+        Some(undone) => format!("NOT UNDONE: {}", undone.left().join("; ")),
         None => String::new(),
     };
     format!(
@@ -99,7 +99,7 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
         _ => return nothing(args, dir),
     };
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
-    let _told = Waiting::announce("putting back what was changed", None);
+    let _told = Waiting::announce("undoing the changes", None);
     let mut entries = Vec::new();
     for entry in journal.list()? {
         match entry {
@@ -119,7 +119,7 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
                     return already(args, &entry);
                 }
                 [_] => entries,
-                _ => bail!("several fixes begin with {id}: give more of it"),
+                _ => bail!("several fixes begin with {id}: write more of the id"),
             }
         }
         _ => {
@@ -134,7 +134,7 @@ pub(super) fn undo_some(args: &Fix, dir: &Path, id: Option<&str>) -> Result<Exit
         for entry in &wanted {
             output::print_line(&entry_line(entry, journal.is_watched(&entry.id)))?;
         }
-        bail!("several fixes are in force: --undo ID, or --undo all");
+        bail!("several fixes are in force: choose one with --undo ID, or --undo all");
     }
     for entry in &mut wanted {
         let mut access = None;
@@ -177,11 +177,8 @@ fn already(args: &Fix, entry: &Entry) -> Result<ExitCode> {
     } else {
         let when = output::date(entry.ended_us.unwrap_or(entry.taken_us) / 1000);
         let what = match entry.state {
-            State::Done => format!(
-                "fix {} was done at {when}, and there is no way back from it",
-                entry.id
-            ),
-            _ => format!("fix {} is back since {when}", entry.id),
+            State::Done => format!("fix {} was made at {when} and cannot be undone", entry.id),
+            _ => format!("fix {} was already undone at {when}", entry.id),
         };
         output::print(&what)?;
     }
@@ -203,17 +200,17 @@ fn undone_text(entry: &Entry, undone: &UndoneEntry) -> String {
     }
     if undone.is_over() {
         text += match undone.steps.iter().all(|(step, _)| step.change.has_undo()) {
-            true => "everything is as it was before\n",
-            false => "everything else is as it was before\n",
+            true => "everything was undone\n",
+            false => "everything else was undone\n",
         };
         if let Some(restart) = restart_of(undone) {
             text += &format!(
-                "a server that was started meanwhile has it until its next start{restart}\n"
+                "a server that was started meanwhile keeps it until its next start{restart}\n"
             );
         }
     } else {
         text += &format!(
-            "NOT EVERYTHING IS BACK; by hand or, over what others have set: freezeframe fix --undo {} --force\n",
+            "NOT EVERYTHING WAS UNDONE. Overwrite what others have set: freezeframe fix --undo {} --force. Or by hand:\n",
             entry.id
         );
         for (step, outcome) in &undone.steps {
@@ -291,7 +288,7 @@ pub(super) fn list(args: &Fix, dir: &Path) -> Result<ExitCode> {
 fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
     let name = step.change.name();
     let what = match &step.change {
-        Change::OwnFile(_) => "a file of ours".to_owned(),
+        Change::OwnFile(_) => "a new file".to_owned(),
         Change::KernelSetting(setting) => format!("{} -> {}", setting.before, setting.after),
         Change::GlobalVariable(variable) => format!("{} -> {}", variable.before, variable.after),
         Change::EndSession(session) => format!("{}@{}, ended", session.user, session.host),
@@ -302,7 +299,7 @@ fn step_line(entry: &Entry, step: &remedy::fix::DoneStep) -> String {
         ),
     };
     let by_hand = if entry.is_open() && step.change.has_undo() {
-        format!("; by hand back: {}", entry.undo_by_hand(step))
+        format!("; to undo by hand: {}", entry.undo_by_hand(step))
     } else {
         String::new()
     };
@@ -314,22 +311,22 @@ pub(crate) fn entry_line(entry: &Entry, is_watched: bool) -> String {
     let date = |us: i64| output::date(us / 1000);
     let state = match (entry.state, entry.deadline_us) {
         (State::Applied, Some(deadline)) if is_watched => {
-            format!("in force, given back at {}", date(deadline))
+            format!("in force until {}", date(deadline))
         }
         (State::Applied, Some(_)) => {
             format!(
-                "LEFT BEHIND, nobody watches it: freezeframe fix --undo {}",
+                "LEFT BEHIND, without a watchdog: freezeframe fix --undo {}",
                 entry.id
             )
         }
         (State::Applied, None) => "in force".to_owned(),
         (State::Applying, _) => format!(
-            "at work, or INTERRUPTED: freezeframe fix --undo {}",
+            "in progress, or INTERRUPTED: freezeframe fix --undo {}",
             entry.id
         ),
-        (State::Left, _) => format!("NOT ALL BACK: {}", entry.notes.join("; ")),
-        (State::Done, _) => "done, there is nothing to put back".to_owned(),
-        (State::Undone, _) => format!("back since {}", date(entry.ended_us.unwrap_or(0))),
+        (State::Left, _) => format!("NOT EVERYTHING WAS UNDONE: {}", entry.notes.join("; ")),
+        (State::Done, _) => "done, nothing to undo".to_owned(),
+        (State::Undone, _) => format!("undone at {}", date(entry.ended_us.unwrap_or(0))),
     };
     let failed = if entry.state == State::Undone && !entry.notes.is_empty() {
         format!(" (it failed: {})", entry.notes.join("; "))
@@ -337,7 +334,7 @@ pub(crate) fn entry_line(entry: &Entry, is_watched: bool) -> String {
         String::new()
     };
     let asker = match entry.asked_by {
-        Some(user) => format!(", asked for by user {user}"),
+        Some(user) => format!(", requested by user {user}"),
         None => String::new(),
     };
     format!(

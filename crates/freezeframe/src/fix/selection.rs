@@ -52,7 +52,7 @@ impl SelectedCause {
                 if finding.level < Level::Likely && !self.named && args.cause.is_none() =>
             {
                 bail!(
-                    "{} is only possible here, and nothing is changed for a guess; --cause {} if you know it",
+                    "{} is only possible, and fix changes nothing for a guess; if you are sure, add --cause {}",
                     finding.cause,
                     finding.cause
                 )
@@ -69,12 +69,12 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
         Some(text) => {
             if let Some(cause) = causes::catalogue().get(text) {
                 if args.cause.as_ref().is_some_and(|other| other != text) {
-                    bail!("{text} and --cause name two causes");
+                    bail!("{text} and --cause name different causes");
                 }
                 return Ok(Some(by_name(cause)));
             }
             if text.contains('/') || text.ends_with(".frame") {
-                bail!("{text}: there is no such incident");
+                bail!("{text}: no such incident");
             }
             return unknown(text);
         }
@@ -101,7 +101,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
         (None, Some(finding)) => finding.cause.clone(),
         (None, None) => {
             output::note(&format!(
-                "{}: {} Name a cause with --cause ID to see what helps against it",
+                "{}: {} Choose a cause with --cause ID to see its remedy",
                 path.display(),
                 verdict.sentence
             ));
@@ -144,7 +144,7 @@ fn unknown(id: &str) -> Result<Option<SelectedCause>> {
     let hint = if alike.is_empty() {
         String::new()
     } else {
-        format!("; there are {}", alike.join(", "))
+        format!("; did you mean {}?", alike.join(", "))
     };
     bail!("'{id}' is neither an incident's file nor the id of a cause{hint}")
 }
@@ -154,7 +154,7 @@ fn newest(dir: &Path) -> Result<PathBuf> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) => bail!(
-            "{}: no incidents can be looked at: {error}; name an incident or a cause",
+            "{}: cannot list incidents: {error}; name an incident or a cause",
             dir.display()
         ),
     };

@@ -42,11 +42,10 @@ pub(super) fn find_live(
             let session = session(&actor)?;
             let looked = match access.as_deref_mut() {
                 _ if other => Err(
-                    "this is not the server that the incident is of, or it was started again"
-                        .to_owned(),
+                    "this is not the server of the incident, or it was restarted since".to_owned(),
                 ),
                 Some(access) => session.find_live(access),
-                None => Err("there is no way in to the server".to_owned()),
+                None => Err("no login to the server".to_owned()),
             };
             Some(Suspect {
                 who: actor.who,

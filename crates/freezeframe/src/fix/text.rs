@@ -101,7 +101,7 @@ pub(super) fn plan(what: &SelectedCause, system: &System, plan: &Plan, args: &Fi
     let mut page = Page::new();
     head(&mut page, what, system);
     let mut told = Repeated::default();
-    for (when, heading) in [(When::Now, "AT ONCE"), (When::Durable, "FOR GOOD")] {
+    for (when, heading) in [(When::Now, "NOW"), (When::Durable, "PERMANENT")] {
         let of = (1..).zip(&plan.steps).filter(|(_, step)| step.when == when);
         let of: Vec<(usize, &Step)> = of.collect();
         if of.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn plan(what: &SelectedCause, system: &System, plan: &Plan, args: &Fi
     if let Some(incident) = &what.incident {
         let clients = clients::clients(incident, what.cause);
         if !clients.is_empty() {
-            page.heading("WHO, BY THE INCIDENT");
+            page.heading("CLIENTS IN THE INCIDENT");
             for client in &clients {
                 page.item("  - ", client, Style::Plain);
             }
@@ -134,7 +134,7 @@ fn head(page: &mut Page, what: &SelectedCause, system: &System) {
     if let Some(path) = &what.incident_path {
         let level = match &what.finding {
             Some(finding) => finding.level.word(),
-            None => "not found in it",
+            None => "this cause was not found",
         };
         page.item("  incident  ", &format!("{path}: {level}"), Style::Plain);
         if let (Some(incident), Some(here)) = (&what.incident, system.server.as_ref())
@@ -142,14 +142,14 @@ fn head(page: &mut Page, what: &SelectedCause, system: &System) {
         {
             let label = &incident.server.label;
             let text = format!(
-                "it is of server {label}, as it ran then; what follows is of the one below"
+                "recorded on server {label}, another process than the one below; the steps are for the one below"
             );
             page.item("            ", &text, Style::Yellow);
         }
     }
     let mut host = system.distribution.name.clone();
     if host.is_empty() {
-        host = "a Linux of unknown make".to_owned();
+        host = "unknown Linux distribution".to_owned();
     }
     host += if system.systemd {
         ", systemd"
@@ -168,7 +168,7 @@ fn head(page: &mut Page, what: &SelectedCause, system: &System) {
         &system
             .server
             .as_ref()
-            .map_or_else(|| "none was found".to_owned(), server),
+            .map_or_else(|| "not found".to_owned(), server),
         Style::Plain,
     );
 }
@@ -182,9 +182,9 @@ fn server(server: &ObservedServer) -> String {
         (Some(container), _) => parts.push(format!("container {}", container.name())),
         (None, Some(unit)) => parts.push(format!("unit {unit}")),
         (None, None) if server.process.is_none() => {
-            parts.push("its process was not found".to_owned());
+            parts.push("process not found".to_owned());
         }
-        (None, None) => parts.push("in no unit".to_owned()),
+        (None, None) => parts.push("no systemd unit".to_owned()),
     }
     if let Some(safe) = server.safe {
         parts.push(format!("started by mysqld_safe (process {safe})"));
@@ -207,7 +207,7 @@ struct Repeated(Vec<(String, usize)>);
 impl Repeated {
     fn again(&mut self, text: &str, number: usize) -> String {
         match self.0.iter().find(|(known, _)| known == text) {
-            Some((_, number)) => format!("as for {number}"),
+            Some((_, number)) => format!("the same as for {number}"),
             None => {
                 self.0.push((text.to_owned(), number));
                 text.to_owned()
@@ -218,14 +218,14 @@ impl Repeated {
 
 fn step(page: &mut Page, number: usize, step: &Step, known: &mut Repeated) {
     if let StepState::NotHere(why) = &step.state {
-        let text = format!("not here: {}: {why}", step.place);
+        let text = format!("does not apply: {}: {why}", step.place);
         page.item(&format!("{number:>3}  "), &text, Style::Dim);
         return;
     }
     let (mark, style) = match &step.state {
         StepState::ToDo(_) => ("", Style::Plain),
-        StepState::Already(_) => ("already so: ", Style::Dim),
-        StepState::NotHere(_) => ("not here: ", Style::Dim),
+        StepState::Already(_) => ("already done: ", Style::Dim),
+        StepState::NotHere(_) => ("does not apply: ", Style::Dim),
         StepState::ByHand { .. } => ("by hand: ", Style::Yellow),
     };
     page.item(
@@ -237,7 +237,7 @@ fn step(page: &mut Page, number: usize, step: &Step, known: &mut Repeated) {
     match &step.state {
         StepState::ToDo(change) => {
             let kind = match change {
-                Change::OwnFile(_) => " (a new file of our own)",
+                Change::OwnFile(_) => " (a new file)",
                 _ => "",
             };
             page.item(INDENT, &format!("{}{kind}", step.place), Style::Plain);
@@ -269,7 +269,7 @@ fn step(page: &mut Page, number: usize, step: &Step, known: &mut Repeated) {
         page.item("     risk     ", &known.again(risk, number), Style::Plain);
     }
     if told && let Some(restart) = &step.restart {
-        let text = format!("it counts after a restart, at an hour of your choice: {restart}");
+        let text = format!("takes effect after a restart, when you choose: {restart}");
         page.item("     RESTART  ", &text, Style::Yellow);
     }
     if told {
@@ -282,13 +282,13 @@ fn step(page: &mut Page, number: usize, step: &Step, known: &mut Repeated) {
 fn by_hand(page: &mut Page, what: &SelectedCause, plan: &Plan) {
     let remedy = what.remedy();
     page.heading(match (plan.steps.is_empty(), &what.incident) {
-        (true, _) => "WHAT A PERSON DOES (no part of it can be done from here)",
-        (false, Some(_)) => "THE WHOLE REMEDY BY THE INCIDENT",
-        (false, None) => "THE WHOLE REMEDY IN GENERAL WORDS",
+        (true, _) => "STEPS TO DO BY HAND (freezeframe can make none of them)",
+        (false, Some(_)) => "ALL STEPS FOR THIS INCIDENT",
+        (false, None) => "ALL STEPS IN GENERAL",
     });
     for (name, list) in [
-        ("  at once   ", &remedy.now),
-        ("  for good  ", &remedy.durable),
+        ("  now       ", &remedy.now),
+        ("  permanent ", &remedy.durable),
         ("  undo      ", &remedy.undo),
     ] {
         for (at, text) in list.iter().enumerate() {
@@ -299,7 +299,7 @@ fn by_hand(page: &mut Page, what: &SelectedCause, plan: &Plan) {
     page.item("  risk        ", &remedy.risk, Style::Plain);
     for (at, text) in remedy.verify.iter().enumerate() {
         let head = if at == 0 {
-            "  then look - "
+            "  verify    - "
         } else {
             "            - "
         };
@@ -328,26 +328,26 @@ fn closing(page: &mut Page, what: &SelectedCause, plan: &Plan, args: &Fix) {
     match (can.is_empty(), consents.is_empty()) {
         (true, true) => {
             text += if plan.steps.iter().any(|step| step.change().is_some()) {
-                "Nothing that was chosen can be changed from here."
+                "freezeframe can make none of the chosen changes here."
             } else {
-                "There is nothing to change from here."
+                "freezeframe can change nothing here."
             };
         }
         (true, false) => {
             text += &format!(
-                "Nothing was changed. {again} --apply --consent makes {}, when who must agree does.",
+                "Nothing was changed. To make {}, if those responsible agree: {again} --apply --consent",
                 changes(&consents)
             );
         }
         (false, _) if !args.apply => {
+            let more = match consents.is_empty() {
+                true => String::new(),
+                false => format!("; --consent adds {}", changes(&consents)),
+            };
             text += &format!(
-                "Nothing was changed. {again} --apply makes {} after asking",
+                "Nothing was changed. To make {} (it asks first{more}): {again} --apply",
                 changes(&can)
             );
-            if !consents.is_empty() {
-                text += &format!("; with --consent also {}", changes(&consents));
-            }
-            text += ".";
         }
         (false, _) => {}
     }
@@ -377,7 +377,7 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &
             (Change::GlobalVariable(made), StepState::ToDo(Change::GlobalVariable(asked)))
                 if made.after != asked.after =>
             {
-                format!(" (the server made {} of it)", made.after)
+                format!(" (the server changed it to {})", made.after)
             }
             _ => String::new(),
         };
@@ -385,13 +385,13 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &
         page.item(&format!("{number:>3}  done  "), &text, Style::Green);
     }
     let until = match entry.deadline_us {
-        _ if !entry.is_open() => "There is no undo for it.".to_owned(),
+        _ if !entry.is_open() => "This cannot be undone.".to_owned(),
         Some(deadline) => format!(
-            "Given back at {}, or now: freezeframe fix --undo {}",
+            "It is undone at {}. To undo it now: freezeframe fix --undo {}",
             output::date(deadline / 1000),
             entry.id
         ),
-        None => format!("To put it back: freezeframe fix --undo {}", entry.id),
+        None => format!("To undo it: freezeframe fix --undo {}", entry.id),
     };
     page.item("", &until, Style::Bold);
     let restarts: Vec<&String> = chosen
@@ -399,15 +399,11 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &
         .filter_map(|(_, step, _)| step.restart.as_ref())
         .collect();
     if let Some(restart) = restarts.first() {
-        let text = format!("Not restarted: it counts once you do it: {restart}");
+        let text = format!("Takes effect after a restart, which you do yourself: {restart}");
         page.item("", &text, Style::Yellow);
     }
     for (at, text) in remedy.verify.iter().enumerate() {
-        let head = if at == 0 {
-            "Then look: "
-        } else {
-            "           "
-        };
+        let head = if at == 0 { "Verify: " } else { "        " };
         page.item(head, text, Style::Plain);
     }
     page.text
@@ -417,17 +413,17 @@ pub(super) fn applied(done: &Done, chosen: &[(usize, &Step, &Change)], remedy: &
 pub(super) fn undone_words(outcome: &Result<Undone, String>) -> (&'static str, String) {
     match outcome {
         Ok(Undone::Back) => ("back", String::new()),
-        Ok(Undone::NothingToDo) => ("back", "it was as before already".to_owned()),
+        Ok(Undone::NothingToDo) => ("back", "it already had the old value".to_owned()),
         Ok(Undone::ServerEnded) => (
             "back",
-            "its server has ended, and the value with it".to_owned(),
+            "its server has ended, so the value is gone".to_owned(),
         ),
         Ok(Undone::HostRestarted) => (
             "back",
-            "the host was started again since, and the value went with it".to_owned(),
+            "the host was restarted, so the value is gone".to_owned(),
         ),
-        Ok(Undone::NoWayBack) => ("done", "there is no way back from it".to_owned()),
-        Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set {now} since")),
+        Ok(Undone::NoWayBack) => ("done", "it cannot be undone".to_owned()),
+        Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set it to {now} since")),
         Err(why) => ("LEFT", why.clone()),
     }
 }

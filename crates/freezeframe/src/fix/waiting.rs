@@ -29,8 +29,8 @@ impl Waiting {
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let seconds = begin.elapsed().as_secs();
                 let end = until.map_or_else(
-                    || "Ctrl-C ends it".to_owned(),
-                    |until| format!("it is given up at {} s", until.as_secs()),
+                    || "Ctrl-C stops".to_owned(),
+                    |until| format!("gives up after {} s", until.as_secs()),
                 );
                 output::note(&format!("{what}: no answer for {seconds} s; {end}"));
                 pause = AGAIN;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::scene::{ENABLED, Scene, document, text};
 
 const HUGE_PAGES: &str = "thp-compaction";
-const ON_THE_HOST: &str = "freezeframe fix on the host: it finds what sets it at boot there";
+const ON_THE_HOST: &str = "run freezeframe fix on the host, where it finds what sets it at boot";
 
 /// A container of Podman without systemd.
 fn container() -> Scene {
@@ -73,7 +73,7 @@ fn no_file_of_a_container_is_read_when_the_host_boots() {
         assert_eq!(durable["state"], "by-hand");
         assert_eq!(
             durable["why"],
-            "it is of the host's kernel, and no file of this container (Podman) is read when that boots"
+            "it belongs to the host's kernel, which reads no file of this container (Podman) at boot"
         );
         assert_eq!(durable["commands"][0], ON_THE_HOST);
         let done = scene.json(&[cause, "--apply", "--yes", "--durable"]);
@@ -101,7 +101,7 @@ fn what_a_container_cannot_write_is_told_before_it_is_tried() {
         ("numa-swap", "on the host: sysctl -w vm.swappiness=1"),
         (
             "tcp-accept-overflow",
-            "on the host: sysctl -w net.core.somaxconn=4096, where the container has the host's network",
+            "on the host: sysctl -w net.core.somaxconn=4096, if the container has the host's network",
         ),
     ] {
         let Some(mut fix) = read_only(&scene, &[cause, "--apply", "--yes", "--json"]) else {
@@ -112,7 +112,7 @@ fn what_a_container_cannot_write_is_told_before_it_is_tried() {
         assert_eq!(now["state"], "by-hand", "{plan}");
         assert_eq!(
             now["why"],
-            "it is of the host's kernel, and cannot be written in this container (Podman)"
+            "it belongs to the host's kernel, and cannot be written in this container (Podman)"
         );
         assert_eq!(now["commands"][0], command);
         let durable = steps(&plan, "durable")[0];
@@ -146,7 +146,7 @@ fn in_a_container_with_a_systemd_the_unit_is_ours_whatever_the_control_group_sho
     assert_eq!(outside["state"], "by-hand");
     assert_eq!(
         outside["commands"][0],
-        "freezeframe fix in the container: it finds the unit there"
+        "run freezeframe fix in the container, where it finds the unit"
     );
     // The namespaces of other users' processes cannot be read in there, only the control groups.
     scene.write("proc/self/cgroup", &format!("{group}\n"));
@@ -180,7 +180,7 @@ fn a_machine_with_a_systemd_of_its_own_sets_what_it_can_write() {
         assert_eq!(step["state"], "by-hand");
         assert_eq!(
             step["why"],
-            "it is of the host's kernel, and cannot be written in this container (machine)"
+            "it belongs to the host's kernel, and cannot be written in this container (machine)"
         );
     }
     assert!(scene.read(ENABLED).contains("[madvise]"));

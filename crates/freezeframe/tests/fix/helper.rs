@@ -540,7 +540,7 @@ fn a_member_of_the_group_has_this_machine_s_setting_for_a_time() {
     helper.admit(None, 0o666);
     let refused = fix(&order);
     assert!(
-        last(&refused).contains("open to everybody"),
+        last(&refused).contains("everybody can open the socket"),
         "{}",
         last(&refused)
     );

@@ -229,7 +229,7 @@ fn a_journal_below_a_directory_of_others_is_refused() {
     ] {
         let line = error(&said(command, &arguments));
         assert!(
-            line.contains("must be ours and writable by nobody else")
+            line.contains("must belong to us, and nobody else may write it")
                 && line.contains("chmod go-w"),
             "{command} {arguments:?}: {line}"
         );

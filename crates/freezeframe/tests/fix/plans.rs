@@ -179,7 +179,7 @@ fn what_somebody_else_has_changed_since_is_theirs() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(
-        said.contains("somebody else has set always since"),
+        said.contains("somebody else has set it to always since"),
         "{said}"
     );
     // By hand it is put back in this tree: the same words without it would change this machine.
@@ -190,7 +190,7 @@ fn what_somebody_else_has_changed_since_is_theirs() {
     assert!(said.contains(&by_hand), "{said}");
     let listed = text(&scene.run(&["--list"]));
     assert!(
-        listed.contains(&format!("; by hand back: {by_hand}")),
+        listed.contains(&format!("; to undo by hand: {by_hand}")),
         "{listed}"
     );
     assert_eq!(scene.read(ENABLED), "[always] madvise never\n");
@@ -244,10 +244,7 @@ fn a_change_that_fails_takes_those_before_it_back() {
     scene.write("etc/tmpfiles.d", "");
     let before = scene.tree();
     let said = error(&scene.run(&["thp-compaction", "--apply", "--yes", "--json"]));
-    assert!(
-        said.contains("what was changed before that is back"),
-        "{said}"
-    );
+    assert!(said.contains("earlier changes were undone"), "{said}");
     assert_eq!(scene.tree(), before);
     let list = text(&scene.run(&["--list"]));
     assert!(list.contains("it failed"), "{list}");

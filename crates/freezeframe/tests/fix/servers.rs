@@ -191,7 +191,7 @@ fn what_the_server_would_not_take_back_is_not_set() {
         .unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("it could not be put back"), "{told}");
+    assert!(told.contains("the change could not be undone"), "{told}");
     assert_eq!(server.value(), "0");
 }
 

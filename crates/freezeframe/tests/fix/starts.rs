@@ -57,7 +57,7 @@ fn the_limit_of_open_files_is_raised_and_lowered() {
     let waits = scene.json(&["ulimit-nofile-memory"]);
     let why = waits["steps"][0]["why"].as_str().unwrap();
     assert!(
-        why.contains("does not have it yet") && why.ends_with("systemctl restart mariadb.service"),
+        why.contains("does not use it yet") && why.ends_with("systemctl restart mariadb.service"),
         "{why}"
     );
     let undone = text(&scene.run(&["--undo"]));
@@ -103,7 +103,7 @@ fn the_limit_of_tasks_is_that_of_the_server_s_own_control_group() {
     assert_eq!(more["before"], "pids.max 512 (of the running server)");
     scene.json(&["thread-limit", "--apply", "--yes"]);
     let why = only("already")["why"].to_string();
-    assert!(why.contains("does not have it yet"), "{why}");
+    assert!(why.contains("does not use it yet"), "{why}");
     scene.run(&["--undo"]);
     assert_eq!(scene.tree(), before);
 
@@ -149,7 +149,7 @@ fn mysqld_safe_is_told_by_its_section_and_started_again_as_it_was() {
     assert_eq!(limit["after"], "[mysqld_safe]\nopen-files-limit = 65535");
     assert_eq!(
         limit["restart"],
-        format!("mysqladmin shutdown, and then again: {again}")
+        format!("mysqladmin shutdown, then start it again: {again}")
     );
     // What it has no option for, its own environment is.
     scene.write(
@@ -234,7 +234,7 @@ fn a_container_that_we_are_in_is_known_by_its_marks() {
     fs::create_dir_all(scene.path("proc/self/ns")).unwrap();
     symlink("pid:[4026531836]", scene.path("proc/self/ns/pid")).unwrap();
     let host = only_step(&scene, "malloc-arena");
-    assert_eq!(host["why"], "the server is not in a unit of systemd");
+    assert_eq!(host["why"], "the server does not run in a systemd unit");
     // With its own command, as a shell takes it, and without what is nobody's business.
     scene.write(
         "proc/4711/cmdline",
@@ -315,14 +315,14 @@ fn a_variable_of_an_allocator_is_for_servers_that_run_with_it() {
             "libc.so.6",
             "tcmalloc-central",
             Some(
-                "the server has loaded no library of tcmalloc: its allocator is glibc's, unless another one is linked into it",
+                "the server has loaded no library of tcmalloc: its allocator is that of glibc, unless another one is linked into it",
             ),
         ),
         (
             "libc.so.6",
             "jemalloc-purge",
             Some(
-                "the server has loaded no library of jemalloc: its allocator is glibc's, unless another one is linked into it",
+                "the server has loaded no library of jemalloc: its allocator is that of glibc, unless another one is linked into it",
             ),
         ),
         (
@@ -375,13 +375,13 @@ fn what_follows_from_a_process_that_was_not_found_is_not_known() {
     assert_eq!(step["state"], "by-hand");
     let why = step["why"].as_str().unwrap();
     assert!(
-        why.contains("not known: the server's process was not found"),
+        why.contains("unknown, because the server's process was not found"),
         "{why}"
     );
     let shown = text(&scene.run(&["jemalloc-purge", "--socket", socket]));
-    assert!(shown.contains("its process was not found"), "{shown}");
+    assert!(shown.contains("process not found"), "{shown}");
     assert!(
-        !shown.contains("in no unit") && !shown.contains("not in a unit"),
+        !shown.contains("no systemd unit") && !shown.contains("in a systemd unit"),
         "{shown}"
     );
 }

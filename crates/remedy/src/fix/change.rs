@@ -146,14 +146,13 @@ impl Change {
                 None => format!("RESET PERSIST {};", variable.name),
             },
             Self::EndSession(_) => {
-                "none: its transaction is rolled back, and its client has to run it again"
-                    .to_owned()
+                "none: its transaction is rolled back, and its client must run it again".to_owned()
             }
         }
     }
 }
 
-const NO_SERVER: &str = "there is no way in to the server that this was set in";
+const NO_SERVER: &str = "no login to the server where this was set";
 
 /// Tells who must know. In another root nobody listens.
 fn reload(root: &Root, reload: Option<Reload>) -> Result<(), String> {

@@ -63,8 +63,10 @@ impl Container {
             Runtime::Kubernetes => "Kubernetes",
             Runtime::Lxc => "LXC",
             Runtime::Machine => "machine",
-            Runtime::Unknown if self.group.is_empty() => return "of its own namespaces".to_owned(),
-            Runtime::Unknown => return format!("of its own namespaces ({})", self.group),
+            Runtime::Unknown if self.group.is_empty() => {
+                return "with its own namespaces".to_owned();
+            }
+            Runtime::Unknown => return format!("with its own namespaces ({})", self.group),
         };
         match self.short_id() {
             Some(id) => format!("{runtime} {id}"),

@@ -102,7 +102,7 @@ impl EndSession {
     /// Ends it, after another look.
     pub(super) fn end(&self, access: &mut Access) -> Result<(), String> {
         self.find_live(access)
-            .map_err(|why| format!("nobody is ended: {why}"))?;
+            .map_err(|why| format!("no session was killed: {why}"))?;
         let session = access.session()?;
         let kill = format!("KILL {}", self.connection);
         session
@@ -125,7 +125,7 @@ impl EndSession {
         let (user, host) = (row.get("user"), host(row));
         if NOT_CLIENTS.contains(&row.get("command")) || user == "system user" {
             return Err(format!(
-                "connection {id} is the server's own or a replica's"
+                "connection {id} belongs to the server itself or to a replica"
             ));
         }
         if user != self.user || host != self.host {
@@ -144,7 +144,7 @@ impl EndSession {
              FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = {id}"
         );
         let (rows, _) = session.rows(&question, 1).map_err(|error| {
-            format!("it cannot be seen whether connection {id} has the same transaction: {error}")
+            format!("unknown whether connection {id} still has the same transaction: {error}")
         })?;
         let Some(row) = rows.first() else {
             return Err(format!("the transaction of connection {id} has ended"));
@@ -165,11 +165,11 @@ impl EndSession {
         let id = self.connection;
         let Some(since) = self.idle_since_ms else {
             return Err(format!(
-                "the incident does not tell when connection {id} fell asleep"
+                "the incident does not say when connection {id} became idle"
             ));
         };
         if row.get("command") != "Sleep" || !fits(row.get("time"), since) {
-            return Err(format!("connection {id} has done something since"));
+            return Err(format!("connection {id} was active since"));
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl EndSession {
                 };
                 let count = rows.first().and_then(|row| row.column(0).parse().ok());
                 return match count.unwrap_or(0) {
-                    0 => Err(format!("nobody waits behind connection {id} any more")),
+                    0 => Err(format!("no session waits behind connection {id} any more")),
                     count => Ok(count),
                 };
             }

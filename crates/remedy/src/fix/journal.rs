@@ -58,7 +58,7 @@ impl Record for Entry {
         bytes_max: 1 << 20,
         one: "an entry",
         all: "fixes",
-        at_work: "at work (it is waited for a while)",
+        at_work: "using it (waited for a while)",
     };
 
     fn id(&self) -> &str {

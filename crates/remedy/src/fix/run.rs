@@ -44,13 +44,13 @@ pub enum FixError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// No process could be started that gives the lease back.
-    #[error("no watchdog for the lease: {0}; nothing was changed")]
+    #[error("cannot start the lease's watchdog: {0}; nothing was changed")]
     Watchdog(String),
     /// A change failed, and those before it are back.
-    #[error("{0}; what was changed before that is back")]
+    #[error("{0}; earlier changes were undone")]
     Failed(String),
     /// A change failed, and something before it could not be put back.
-    #[error("{why}; NOT BACK: {left}; try freezeframe fix --undo {id}")]
+    #[error("{why}; NOT UNDONE: {left}; try freezeframe fix --undo {id}")]
     HalfDone {
         /// Why it failed.
         why: String,

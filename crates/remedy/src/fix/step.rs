@@ -123,7 +123,7 @@ pub(super) fn restart(server: Option<&ObservedServer>, anew: RestartReason) -> S
             (None, RestartReason::Read) => restart_container(container),
             (None, RestartReason::Made) => {
                 format!(
-                    "a new container in place of {name} (a restart of that one keeps what it was made with)"
+                    "a new container in place of {name} (a restart does not change how it was created)"
                 )
             }
         };
@@ -137,7 +137,7 @@ pub(super) fn restart(server: Option<&ObservedServer>, anew: RestartReason) -> S
                 "mysqladmin"
             };
             let again = to_text(&server.safe_command);
-            format!("{shutdown} shutdown, and then again: {again}")
+            format!("{shutdown} shutdown, then start it again: {again}")
         }
         None => "the server".to_owned(),
     }

@@ -34,7 +34,7 @@ const SYSTEMD: &str = "/run/systemd/system";
 
 /// What is said where something follows from the server's process, and only a way in to the server was found: its
 /// process belongs to another user or network, or does not run.
-pub(super) const NO_PROCESS: &str = "not known: the server's process was not found";
+pub(super) const NO_PROCESS: &str = "unknown, because the server's process was not found";
 
 /// The host, and the server if there is one.
 #[derive(Debug, Clone, Default)]

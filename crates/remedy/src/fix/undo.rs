@@ -31,7 +31,7 @@ impl UndoneEntry {
                 let name = step.change.name();
                 match undone {
                     Ok(Undone::Changed { now }) => {
-                        Some(format!("{name}: somebody else has set {now} since"))
+                        Some(format!("{name}: somebody else has set it to {now} since"))
                     }
                     Err(why) if why.starts_with(&name) => Some(why.clone()),
                     Err(why) => Some(format!("{name}: {why}")),

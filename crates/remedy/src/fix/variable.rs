@@ -135,7 +135,9 @@ impl Access {
                 return Ok(());
             }
             if begin.elapsed() > LOCK_PATIENCE {
-                return Err(format!("the server's lock {SERVER_LOCK} does not get free"));
+                return Err(format!(
+                    "the server's lock {SERVER_LOCK} does not become free"
+                ));
             }
             let question = format!("SELECT IS_USED_LOCK('{SERVER_LOCK}')");
             let (rows, _) = session.rows(&question, 1).map_err(text)?;
@@ -161,7 +163,7 @@ impl GlobalVariable {
         let before = global(session, &self.name)?;
         set_global(session, &self.name, &before).map_err(|why| {
             format!(
-                "{} is not changed, because it could not be put back: {why}",
+                "{} was not changed, because the change could not be undone: {why}",
                 self.name
             )
         })?;

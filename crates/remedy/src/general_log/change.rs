@@ -53,9 +53,9 @@ pub(crate) fn remove_log(file: &Path, id: &str, taken_us: i64) -> std::io::Resul
         Err(error) => return Err(error),
     };
     let refused =
-        |why: &str| std::io::Error::other(format!("{}: {why}; it is left there", file.display()));
+        |why: &str| std::io::Error::other(format!("{}: {why}; it was left there", file.display()));
     if !named || !metadata.is_file() {
-        return Err(refused("not a log of ours"));
+        return Err(refused("not freezeframe's log"));
     }
     // Where the file system keeps no birth, the last change is later still.
     let born = metadata.created().or_else(|_| metadata.modified())?;

@@ -110,7 +110,7 @@ fn become_only(
         }
         if begin.elapsed() > END_PATIENCE {
             return Ok(Err(format!(
-                "connection {} is ended and does not go",
+                "connection {} was killed, but does not end",
                 holder(session)?.unwrap_or_default()
             )));
         }

@@ -67,10 +67,10 @@ impl EndedBy {
             Self::Time | Self::Stopped => None,
             Self::Size => Some("the general log reached its size limit"),
             Self::Space => {
-                Some("the general log was ended because its file system was about to be full")
+                Some("the general log was stopped because its file system was nearly full")
             }
             Self::WatchdogDied => {
-                Some("the lease's watchdog was killed, so the general log was ended at once")
+                Some("the lease's watchdog was killed, so the general log was stopped at once")
             }
         }
     }

@@ -35,10 +35,10 @@ const STOPPED_PATIENCE: Duration = Duration::from_millis(700);
 #[derive(Debug, Error)]
 pub enum LeaseError {
     /// The user has the general log on, in a file: nothing needs to be changed to read it.
-    #[error("the general log is on already, in {}", .0.display())]
+    #[error("the general log is already on, in {}", .0.display())]
     AlreadyOn(PathBuf),
     /// The account may not.
-    #[error("the server refuses to switch its general log on ({error}); it needs: {grant}")]
+    #[error("the server refuses to switch on its general log ({error}); needed: {grant}")]
     NoPrivilege {
         /// What the server says.
         error: String,
@@ -50,7 +50,7 @@ pub enum LeaseError {
     Other(String),
     /// Too little room for the log.
     #[error(
-        "{place}: {free_mib} MiB are free, and {needed_mib} MiB are needed: the log's limit and what is left free"
+        "{place}: {free_mib} MiB are free, but {needed_mib} MiB are needed: the log's limit and the reserve"
     )]
     NoSpace {
         /// Where.
@@ -61,18 +61,16 @@ pub enum LeaseError {
         needed_mib: u64,
     },
     /// The log file would not be reached from here.
-    #[error(
-        "the server's files are not reached from here ({0}); the general log is read where the server runs"
-    )]
+    #[error("the server's files cannot be reached from here ({0}); run this where the server runs")]
     Unreached(String),
     /// The server fails.
     #[error("{0}")]
     Server(#[from] ServerError),
     /// The journal fails: nothing is changed that is not written down.
-    #[error("the lease cannot be written down: {0}")]
+    #[error("cannot write the lease to the journal: {0}")]
     Journal(#[from] JournalError),
     /// The second process fails: nothing is changed that nobody watches.
-    #[error("the lease's watchdog does not start: {0}")]
+    #[error("cannot start the lease's watchdog: {0}")]
     Watchdog(String),
 }
 
@@ -115,13 +113,13 @@ impl GeneralLogLease {
         prepare(&mut control)?;
         if !take_lock(&mut control)? {
             return Err(LeaseError::Other(
-                "another freezeframe has the general log of this server on now".to_owned(),
+                "another freezeframe uses the general log of this server now".to_owned(),
             ));
         }
         let previous = Values::read(&mut control)?;
         if is_our_log(&previous.general_log_file) {
             return Err(LeaseError::Other(format!(
-                "an earlier lease was not given back: the server's general_log_file is {}; see: freezeframe leases",
+                "an earlier lease was not undone: the server's general_log_file is {}; see: freezeframe leases",
                 previous.general_log_file
             )));
         }
@@ -265,9 +263,7 @@ impl GeneralLogLease {
             .lock_record(&self.lease.id, None)
             .map_err(text)?
         else {
-            return Err(
-                "the watchdog has given the lease back already: its log is gone".to_owned(),
-            );
+            return Err("the watchdog has already undone the lease: its log is gone".to_owned());
         };
         // Whoever was told to end does so within a second; who was not waits, since it is our change.
         let patience = match self.stop.load(Ordering::Relaxed) {
@@ -286,7 +282,7 @@ impl GeneralLogLease {
         };
         let answer = read(&file);
         if let Err(error) = remove_log(&file, &self.lease.id, self.lease.taken_us) {
-            tell(&format!("the log is not removed: {error}"));
+            tell(&format!("cannot remove the log: {error}"));
         }
         locked.forget().map_err(text)?;
         if let Some(watchdog) = self.watchdog.take() {
@@ -337,10 +333,10 @@ fn place(
     }
     if previous.general_log_file.contains('\u{fffd}') {
         return Err(LeaseError::Other(
-            "general_log_file has bytes that are no UTF-8: it could not be set back".to_owned(),
+            "general_log_file is not UTF-8, so it could not be restored".to_owned(),
         ));
     }
-    let mut why = "it tells no directory".to_owned();
+    let mut why = "it names no directory".to_owned();
     let needed = plan.bytes_max.saturating_add(plan.free_bytes_min);
     let mut no_space = None;
     for place in places {
@@ -353,7 +349,9 @@ fn place(
                     needed_mib: needed.div_ceil(1 << 20),
                 });
             }
-            Ok(_) if place.here.join(log_name(id)).exists() => why = "the file is there".to_owned(),
+            Ok(_) if place.here.join(log_name(id)).exists() => {
+                why = "the file already exists".to_owned()
+            }
             Ok(_) => return Ok(place),
         }
     }

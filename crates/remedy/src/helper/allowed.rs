@@ -50,7 +50,7 @@ pub fn written_paths() -> impl Iterator<Item = &'static str> {
 /// Why a change is none that the helper makes.
 pub fn refusal(change: &Change) -> Option<String> {
     let Change::KernelSetting(setting) = change else {
-        return Some(format!("{} is no setting of the kernel", change.name()));
+        return Some(format!("{} is not a kernel setting", change.name()));
     };
     let KernelSetting {
         path,

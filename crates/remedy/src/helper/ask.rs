@@ -31,7 +31,7 @@ fn exchange(mut stream: UnixStream, request: &Request) -> io::Result<Answer> {
         sent?;
         read?;
     }
-    serde_json::from_slice(&answer).map_err(|_| io::Error::other("its answer is not understood"))
+    serde_json::from_slice(&answer).map_err(|_| io::Error::other("its answer cannot be read"))
 }
 
 #[cfg(test)]

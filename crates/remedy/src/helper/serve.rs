@@ -132,8 +132,8 @@ impl Helper<'_> {
 
     fn tell(&self, entry: &Entry, left: &[String]) {
         let outcome = match left {
-            [] => "put back".to_owned(),
-            left => format!("NOT BACK: {}", left.join("; ")),
+            [] => "undone".to_owned(),
+            left => format!("NOT UNDONE: {}", left.join("; ")),
         };
         (self.say)(&format!("lease {} of {}: {outcome}", entry.id, entry.cause));
     }
@@ -166,14 +166,14 @@ impl Helper<'_> {
             .set_write_timeout(Some(PEER_PATIENCE))
             .map_err(text)?;
         if !is_closed && !asker.is_root() {
-            return Err("the socket is open to everybody, so nobody is answered".to_owned());
+            return Err("everybody can open the socket, so no request is answered".to_owned());
         }
         let line = read_line(stream)?;
         if is_gone(stream) {
             return Err("nobody waits for the answer".to_owned());
         }
-        let request = serde_json::from_slice(&line)
-            .map_err(|_| "the request is not understood".to_owned())?;
+        let request =
+            serde_json::from_slice(&line).map_err(|_| "the request cannot be read".to_owned())?;
         Ok((asker.as_raw(), request))
     }
 
@@ -192,9 +192,9 @@ impl Helper<'_> {
                 let mut leases = self.own().map_err(text)?.into_iter();
                 let mut entry = leases
                     .find(|entry| entry.id == id && entry.is_open())
-                    .ok_or("the helper has no lease with this id that is in force")?;
+                    .ok_or("no lease with this id is in force")?;
                 let left = undo(&locked, &mut entry, None, false).map_err(text)?.left();
-                (self.say)(&format!("user {asker} wants lease {} back", entry.id));
+                (self.say)(&format!("user {asker} asked to undo lease {}", entry.id));
                 self.tell(&entry, &left);
                 Ok(Answer::Reverted { left })
             }
@@ -211,9 +211,9 @@ impl Helper<'_> {
 
     fn apply(&self, asker: u32, cause: &str, seconds: u64) -> Result<Entry, String> {
         if !(1..=SECONDS_MAX).contains(&seconds) {
-            return Err(format!("a lease lasts 1 to {SECONDS_MAX} s"));
+            return Err(format!("a lease may last 1 to {SECONDS_MAX} s"));
         }
-        let fixes = (self.fixes)(cause).ok_or("no cause of the program has this id")?;
+        let fixes = (self.fixes)(cause).ok_or("no built-in cause has this id")?;
         let locked = self
             .journal
             .lock(Some(LOCK_PATIENCE))
@@ -247,7 +247,7 @@ impl Helper<'_> {
             });
             let whys: Vec<String> = whys.collect();
             return Err(match whys.as_slice() {
-                [] => "no part of its remedy is a setting of the kernel".to_owned(),
+                [] => "no part of its remedy is a kernel setting".to_owned(),
                 whys => format!("nothing to set: {}", whys.join("; ")),
             });
         }
@@ -270,15 +270,13 @@ impl Helper<'_> {
         let own = self.own().map_err(text)?;
         let running = own.iter().filter(|entry| in_force(entry)).count();
         if running >= IN_FORCE_MAX {
-            return Err(format!(
-                "{running} leases are in force, and no more at once"
-            ));
+            return Err(format!("{running} leases are in force, which is the limit"));
         }
         let surplus = own.len().saturating_sub(KEPT_MAX);
         let over = own.iter().filter(|entry| !entry.is_open());
         let over: Vec<&Entry> = over.take(surplus).collect();
         if over.len() < surplus {
-            return Err("too many leases could not be put back: freezeframe leases".to_owned());
+            return Err("too many leases could not be undone: freezeframe leases".to_owned());
         }
         for entry in over {
             locked.journal().forget(&entry.id).map_err(text)?;
@@ -322,7 +320,7 @@ fn read_line(stream: &UnixStream) -> Result<Vec<u8>, String> {
             .map_err(|error| error.to_string())?;
         let room = line.get_mut(length..).unwrap_or_default();
         match { stream }.read(room) {
-            Ok(0) => return Err("the request is no whole line, or too long".to_owned()),
+            Ok(0) => return Err("the request is not a complete line, or too long".to_owned()),
             Ok(read) => length += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(_) => return Err("the request takes too long".to_owned()),
@@ -330,7 +328,7 @@ fn read_line(stream: &UnixStream) -> Result<Vec<u8>, String> {
         let read = line.get(..length).unwrap_or_default();
         if let Some(at) = read.iter().position(|byte| *byte == b'\n') {
             if at + 1 != length {
-                return Err("one request a connection".to_owned());
+                return Err("only one request for each connection".to_owned());
             }
             return Ok(read.get(..at).unwrap_or_default().to_vec());
         }

@@ -29,21 +29,23 @@ pub(super) fn by_hand(
     if let Some(unit) = &container.unit {
         return StepState::ByHand {
             why: format!(
-                "the server runs in a container ({name}) in which a systemd starts it ({unit})"
+                "the server runs in a container ({name}), where systemd starts it ({unit})"
             ),
-            commands: vec!["freezeframe fix in the container: it finds the unit there".to_owned()],
+            commands: vec![
+                "run freezeframe fix in the container, where it finds the unit".to_owned(),
+            ],
         };
     }
     let mut commands = commands(container, made);
     if let (ContainerPart::Option(variable, value), Some(directory)) = (made, directory) {
         let directory = directory.trim_end_matches('/');
         commands.push(format!(
-            "or a file of your own with [mysqld] and below that loose_{variable} = {value}, mounted as {directory}/zz-{variable}.cnf"
+            "or mount a file with [mysqld] and, below that, loose_{variable} = {value}, as {directory}/zz-{variable}.cnf"
         ));
     }
     StepState::ByHand {
         why: format!(
-            "the server runs in a container ({name}), and gets this from whoever makes the container"
+            "the server runs in a container ({name}), and this is set where the container is created"
         ),
         commands,
     }
@@ -64,7 +66,7 @@ pub(super) fn commands(container: &Container, made: ContainerPart<'_>) -> Vec<St
                 format!("{program} run ... IMAGE COMMAND {option}, {kept}"),
                 format!("compose file: command: [COMMAND, \"{compose}\"]"),
                 format!(
-                    "COMMAND is what it has now: {program} inspect --format '{{{{json .Config.Cmd}}}}' {}",
+                    "COMMAND is its present command: {program} inspect --format '{{{{json .Config.Cmd}}}}' {}",
                     container.short_id().unwrap_or("CONTAINER")
                 ),
             ],
@@ -104,22 +106,23 @@ pub(super) fn commands(container: &Container, made: ContainerPart<'_>) -> Vec<St
             "no setting of a pod: podPidsLimit: {limit} in the kubelet's configuration, on each node"
         )],
         (Runtime::Kubernetes, ContainerPart::Option(variable, value)) => vec![format!(
-            "pod, of the container: args: [ARGS, \"{}\"], with ARGS as they are, or the image's command where there are none",
+            "pod, of the container: args: [ARGS, \"{}\"], with ARGS as they are, or the image's command if there are none",
             option(variable, value)
         )],
         (Runtime::Kubernetes, ContainerPart::Sysctl(key, value)) => vec![
             format!("pod: securityContext: {{ sysctls: [{{ name: {key}, value: \"{value}\" }}] }}"),
-            "one that the kubelet does not know as safe also needs --allowed-unsafe-sysctls there"
-                .to_owned(),
+            "an unsafe one also needs --allowed-unsafe-sysctls of the kubelet".to_owned(),
         ],
         (_, ContainerPart::Environment(name, value)) => vec![format!(
-            "{name}={value}, in the environment of what starts the server there"
+            "{name}={value}, in the environment from which the server is started there"
         )],
         (_, ContainerPart::OpenFiles(limit)) => {
-            vec![format!("ulimit -n {limit} in what starts the server there")]
+            vec![format!(
+                "ulimit -n {limit}, where the server is started there"
+            )]
         }
         (_, ContainerPart::Tasks(limit)) => vec![format!(
-            "{limit} in pids.max of the container's control group, by what makes the container"
+            "{limit} in pids.max of the container's control group, set where the container is created"
         )],
         (_, ContainerPart::Option(variable, value)) => vec![format!(
             "{}, on the command line of the server there",
@@ -170,9 +173,8 @@ mod tests {
             [
                 "podman run ... IMAGE COMMAND --loose-back-log=4096, with all other options as they are",
                 "compose file: command: [COMMAND, \"--loose-back-log=4096\"]",
-                "COMMAND is what it has now: podman inspect --format '{{json .Config.Cmd}}' 0123",
-                "or a file of your own with [mysqld] and below that loose_back_log = 4096, mounted as \
-                 /etc/mysql/conf.d/zz-back_log.cnf",
+                "COMMAND is its present command: podman inspect --format '{{json .Config.Cmd}}' 0123",
+                "or mount a file with [mysqld] and, below that, loose_back_log = 4096, as /etc/mysql/conf.d/zz-back_log.cnf",
             ]
         );
     }

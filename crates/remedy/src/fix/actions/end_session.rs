@@ -8,7 +8,7 @@ use crate::fix::step::{Step, StepState, When};
 use crate::fix::system::System;
 
 /// What is said without a session that could be ended.
-const NOBODY: &str = "no incident names a session that has this part";
+const NOBODY: &str = "no incident names such a session";
 
 pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step> {
     let FixAction::EndSession { who } = action else {
@@ -37,7 +37,7 @@ fn step(suspect: &Suspect, when: When) -> Step {
             StepState::ToDo(Change::EndSession(suspect.session.clone()))
         }
         Ok(_) => StepState::ByHand {
-            why: "it is one of several that may be in front, and the server does not tell which"
+            why: "several sessions may be in front, and the server does not say which one is"
                 .to_owned(),
             commands: vec![format!("KILL {id};")],
         },
@@ -46,13 +46,13 @@ fn step(suspect: &Suspect, when: When) -> Step {
     let mut step = Step::new(when, says, format!("connection {id}"), state);
     if let Ok(looked) = &suspect.looked {
         let waits = match looked.in_front_of {
-            0 => "the server does not tell how many wait behind it".to_owned(),
+            0 => "the server does not say how many wait behind it".to_owned(),
             1 => "1 waits behind it now".to_owned(),
             count => format!("{count} wait behind it now"),
         };
         step = step
             .shown_as(&looked.does, format!("KILL {id}"))
-            .note(format!("it is the same as in the incident; {waits}"));
+            .note(format!("the same session as in the incident; {waits}"));
     }
     step
 }

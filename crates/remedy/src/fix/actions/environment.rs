@@ -61,7 +61,7 @@ fn read_by_another(server: &ObservedServer, variable: &str) -> Option<String> {
             .then(|| format!("the server's allocator is {allocator}")),
         // An allocator that is linked into the program has no library of its own.
         (None, Some(library)) => (*reader != GLIBC).then(|| {
-            format!("the server has loaded no library of {reader}: its allocator is {library}'s, unless another one is linked into it")
+            format!("the server has loaded no library of {reader}: its allocator is that of {library}, unless another one is linked into it")
         }),
         (None, None) => None,
     }

@@ -38,7 +38,7 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
         ),
         Some(ObservedServer { process: None, .. }) => by_hand(
             &launch,
-            format!("how the server is started is {NO_PROCESS}; as root it may be"),
+            format!("how the server is started is {NO_PROCESS}; try as root"),
             vec![format!("{} and then the server's command", launch.shell)],
         ),
         Some(ObservedServer {
@@ -56,9 +56,9 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
         Some(server) => match &server.unit {
             Some(unit) if server.is_transient => by_hand(
                 &launch,
-                format!("{unit} was made by systemd-run and is gone when it stops"),
+                format!("{unit} was created by systemd-run and disappears when it stops"),
                 vec![format!(
-                    "systemd-run --property={} ..., when it is made again",
+                    "systemd-run --property={} ..., when you create it again",
                     launch.unit
                 )],
             ),
@@ -78,7 +78,7 @@ pub(super) fn step(system: &System, launch: Launch<'_>) -> Step {
             }
             None => by_hand(
                 &launch,
-                "the server is not in a unit of systemd".to_owned(),
+                "the server does not run in a systemd unit".to_owned(),
                 vec![format!("{} {}", launch.shell, command(server))],
             ),
         },
@@ -94,7 +94,8 @@ pub(super) fn not_yet(step: &mut Step, in_force: bool) {
         return;
     }
     if let (StepState::Already(why), Some(restart)) = (&mut step.state, &step.restart) {
-        *why += &format!("; the running server does not have it yet, it counts after: {restart}");
+        *why +=
+            &format!("; the running server does not use it yet; it takes effect after: {restart}");
     }
 }
 
@@ -112,12 +113,12 @@ fn by_safe(system: &System, server: &ObservedServer, launch: &Launch<'_>) -> Ste
     let why = if server.no_defaults {
         "the server was started with --no-defaults and reads no option file"
     } else if server.other_root.is_some() {
-        "the server's files are in another root, which is not changed from here"
+        "the server's files are in another root, which freezeframe does not change"
     } else if let Some(directory) = server.include_directories.last() {
         let path = directory.join(format!("zz-freezeframe-{name}.cnf"));
         return file_step(system, launch.says.clone(), path, &lines, None);
     } else {
-        "no option file of the server includes a directory, and users' files are not edited"
+        "no option file of the server includes a directory, and freezeframe does not edit existing files"
     };
     let place = server
         .option_files

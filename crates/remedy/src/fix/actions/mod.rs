@@ -91,10 +91,10 @@ pub(super) fn other_value(fix: &Fix, system: &System) -> Option<String> {
         _ => return None,
     };
     let ours = sysctl::wanted(&value, &now, system.cpus).is_ok_and(|wanted| same(&wanted, &now));
-    (!ours && !same(&now, from)).then(|| format!("it is {now}; this helps only where it is {from}"))
+    (!ours && !same(&now, from)).then(|| format!("it is {now}; this helps only if it is {from}"))
 }
 
-/// The first line of every file of ours.
+/// The first line of every file of ours. Files are compared as a whole, so it stays as it is.
 const HEADER: &str =
     "# Written by freezeframe fix, which takes it away again: freezeframe fix --undo\n";
 
@@ -111,9 +111,9 @@ fn file_step(
     let place = file.path.display().to_string();
     let state = match file.is_ours(&system.root) {
         Ok(None) => StepState::ToDo(Change::OwnFile(file)),
-        Ok(Some(true)) => StepState::Already(format!("{place} is there already, with these lines")),
+        Ok(Some(true)) => StepState::Already(format!("{place} already has these lines")),
         Ok(Some(false)) => StepState::ByHand {
-            why: format!("{place} is there with another content, and it is not edited"),
+            why: format!("{place} exists with another content, and freezeframe does not edit it"),
             commands: vec![format!(
                 "cat {}",
                 to_text(&[system.root.here(&file.path).display().to_string()])

@@ -21,7 +21,7 @@ pub(super) fn steps(action: &FixAction, system: &System, _: When) -> Vec<Step> {
     let Some(now) = now else {
         let why = match &system.server {
             Some(server) if server.process.is_none() => NO_PROCESS,
-            _ => "no server was found here whose limit could be read",
+            _ => "no server whose limit could be read was found",
         };
         let why = why.to_owned();
         return vec![Step::new(

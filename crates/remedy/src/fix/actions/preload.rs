@@ -37,7 +37,7 @@ fn step(system: &System) -> Step {
     let says = "Another memory allocator for the server".to_owned();
     let server = system.server.as_ref();
     if let Some(allocator) = server.and_then(|server| server.allocator.as_ref()) {
-        let state = StepState::Already(format!("the server runs with {allocator} already"));
+        let state = StepState::Already(format!("the server already uses {allocator}"));
         return Step::new(When::Durable, says, "its memory map".to_owned(), state);
     }
     let Some(library) = library(system) else {
@@ -49,15 +49,14 @@ fn step(system: &System) -> Step {
     let mut step = match (server, other) {
         (Some(_), Some(other)) if other.split([':', ' ']).any(|one| one == shown) => {
             let state = StepState::Already(format!(
-                "the server was started with LD_PRELOAD={other}; its memory map does not show it, and 'cannot be \
-                 preloaded' in its log would say why"
+                "the server was started with LD_PRELOAD={other}, but has not loaded it; look for 'cannot be preloaded' in its log"
             ));
             Step::new(When::Durable, says, PLACE.to_owned(), state)
         }
         (Some(server), Some(other)) => {
             // A drop-in would take it out.
             let state = StepState::ByHand {
-                why: format!("the server is started with LD_PRELOAD={other} already"),
+                why: format!("the server is already started with LD_PRELOAD={other}"),
                 commands: vec![format!("LD_PRELOAD={shown}:{other}, where that is set")],
             };
             let mut step = Step::new(When::Durable, says, PLACE.to_owned(), state);
@@ -79,7 +78,7 @@ fn step(system: &System) -> Step {
     };
     if let Some(kib) = server.and_then(|server| server.resident_kib) {
         step.notes.push(format!(
-            "the server has {} MiB resident now; compare after a day: another allocator keeps memory differently",
+            "the server has {} MiB resident now; compare after a day, since allocators keep memory differently",
             kib >> 10
         ));
     }
@@ -111,7 +110,7 @@ fn without_library(system: &System, says: String) -> Step {
     };
     let mut step = Step::new(When::Durable, says, "the library".to_owned(), state);
     step.notes
-        .push("then freezeframe fix again: it finds the library's path".to_owned());
+        .push("then run freezeframe fix again: it finds the library's path".to_owned());
     step
 }
 

@@ -13,12 +13,12 @@ pub(super) fn out_of_reach(system: &System, path: &Path, when: When) -> Option<S
     let is_read_only = access(system.root.here(path), Access::WRITE_OK) == Err(Errno::ROFS);
     match &system.container {
         Some(container) if is_read_only => Some(format!(
-            "it is of the host's kernel, and cannot be written in this container ({})",
+            "it belongs to the host's kernel, and cannot be written in this container ({})",
             container.name()
         )),
         None if is_read_only => Some("its file system is mounted read-only here".to_owned()),
         Some(container) if when == When::Durable && !system.systemd => Some(format!(
-            "it is of the host's kernel, and no file of this container ({}) is read when that boots",
+            "it belongs to the host's kernel, which reads no file of this container ({}) at boot",
             container.name()
         )),
         _ => None,
@@ -27,4 +27,4 @@ pub(super) fn out_of_reach(system: &System, path: &Path, when: When) -> Option<S
 
 /// What is done for good where the kernel is.
 pub(super) const ON_THE_HOST: &str =
-    "freezeframe fix on the host: it finds what sets it at boot there";
+    "run freezeframe fix on the host, where it finds what sets it at boot";

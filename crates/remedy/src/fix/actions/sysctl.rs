@@ -57,14 +57,14 @@ fn of_other_network(system: &System, key: &str, value: &FixValue, when: When) ->
     let state = match (&server.container, when) {
         // It is made with the container, so there is nothing to be done to the one that runs.
         (Some(_), When::Now) => StepState::NotHere(
-            "the server runs in a container with a network of its own, and the setting is made with it"
+            "the server runs in a container with its own network, and this is set where the container is created"
                 .to_owned(),
         ),
         (Some(container), When::Durable) => {
             contained::by_hand(container, ContainerPart::Sysctl(key, &wanted), None)
         }
         (None, _) => StepState::ByHand {
-            why: "the server has a network of its own, and this is a setting of a network".to_owned(),
+            why: "the server has its own network namespace, to which this setting belongs".to_owned(),
             commands: vec![format!("sysctl -w {key}={wanted}, in that network")],
         },
     };
@@ -92,7 +92,7 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
     if let Some(why) = out_of_reach(system, &file_of(key), When::Now) {
         let mut command = format!("on the host: sysctl -w {key}={wanted}");
         if is_of_a_network(key) {
-            command += ", where the container has the host's network";
+            command += ", if the container has the host's network";
         }
         let commands = vec![command];
         let state = StepState::ByHand { why, commands };
@@ -115,7 +115,7 @@ fn now(system: &System, key: &str, read: Option<(String, String)>, wanted: &str)
     }));
     let step = Step::new(When::Now, says, key.to_owned(), state).shown_as(before, wanted);
     if key == "net.core.somaxconn" {
-        step.note("it counts for the server from its next start on, when it listens anew")
+        step.note("the server uses it from its next start on")
     } else {
         step
     }
@@ -126,7 +126,7 @@ fn durable(system: &System, key: &str, wanted: &str) -> Step {
     if let Some(why) = out_of_reach(system, &file_of(key), When::Durable) {
         let mut commands = vec![ON_THE_HOST.to_owned()];
         if let Some(container) = system.container.as_ref().filter(|_| is_of_a_network(key)) {
-            commands[0] += "; where the container has a network of its own:";
+            commands[0] += "; if the container has its own network:";
             commands.extend(contained::commands(
                 container,
                 ContainerPart::Sysctl(key, wanted),
@@ -152,7 +152,7 @@ pub(super) fn wanted(value: &FixValue, now: &str, cpus: u64) -> Result<String, S
     let whole = |number: Option<f64>| {
         number
             .filter(|number| *number >= 0.0 && *number < 9e15)
-            .ok_or_else(|| format!("it is {now}, which is no number"))
+            .ok_or_else(|| format!("it is {now}, which is not a number"))
     };
     Ok(match value {
         FixValue::Exactly(text) => text.clone(),

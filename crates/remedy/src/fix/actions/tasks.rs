@@ -26,8 +26,8 @@ fn step(value: &FixValue, system: &System) -> Step {
     let Some((server, known)) = server.and_then(|it| Some((it, it.tasks_limit.as_ref()?))) else {
         let why = match server {
             Some(ObservedServer { process: None, .. }) => NO_PROCESS,
-            Some(_) => "its control group has no limit of tasks of its own",
-            None => "no server was found here whose limit could be read",
+            Some(_) => "its control group has no own limit of tasks",
+            None => "no server whose limit could be read was found",
         };
         return is(says, StepState::NotHere(why.to_owned()));
     };
@@ -49,7 +49,7 @@ fn step(value: &FixValue, system: &System) -> Step {
         // No unit would be read, and the file is the limit itself.
         let file = known.file.display();
         let state = StepState::ByHand {
-            why: "the server is not in a unit of systemd: its limit is that of whoever made its control group"
+            why: "the server does not run in a systemd unit: its limit was set by the creator of its control group"
                 .to_owned(),
             commands: vec![format!("echo {limit} > {file}")],
         };

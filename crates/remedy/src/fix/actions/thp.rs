@@ -14,11 +14,11 @@ use crate::fix::system::System;
 const SETTINGS: [(&str, &str); 2] = [
     (
         "/sys/kernel/mm/transparent_hugepage/enabled",
-        "No transparent huge pages for what is allocated from now on, on the whole host",
+        "No transparent huge pages for new allocations, on the whole host",
     ),
     (
         "/sys/kernel/mm/transparent_hugepage/defrag",
-        "No compaction of memory to make huge pages while a thread waits for memory",
+        "No memory compaction for huge pages while a thread waits for memory",
     ),
 ];
 
@@ -64,7 +64,7 @@ fn now(system: &System, path: &str, says: &str) -> Step {
     };
     let step = Step::new(When::Now, says.to_owned(), place, state).shown_as(before, "never");
     if path.ends_with("enabled") {
-        step.note("huge pages that the server has already stay until it restarts")
+        step.note("huge pages that the server already has stay until it restarts")
     } else {
         step
     }
@@ -78,7 +78,7 @@ fn durable(system: &System) -> Step {
         return Step::new(When::Durable, says, "the host".to_owned(), state);
     }
     if !system.systemd {
-        let why = "no systemd here, which would write settings at boot".to_owned();
+        let why = "there is no systemd here to write settings at boot".to_owned();
         let commands = vec![
             "add transparent_hugepage=never to the kernel's command line in the boot loader"
                 .to_owned(),
@@ -92,7 +92,7 @@ fn durable(system: &System) -> Step {
         .collect();
     let mut step = file_step(system, says, PathBuf::from(AT_BOOT), &lines, None);
     step.notes.push(
-        "the kernel argument transparent_hugepage=never does the same earlier, and takes a reboot"
+        "the kernel argument transparent_hugepage=never does the same earlier, but needs a reboot"
             .to_owned(),
     );
     if let Some(profile) = &system.tuned {

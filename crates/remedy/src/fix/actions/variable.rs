@@ -48,7 +48,7 @@ pub(super) fn steps(action: &FixAction, system: &System, when: When) -> Vec<Step
     };
     if server.variables.is_empty() {
         let why = server.no_login.clone().unwrap_or_default();
-        return no_login(format!("no way in to the server ({why})"));
+        return no_login(format!("no login to the server ({why})"));
     }
     let Some(now) = server.variables.get(&variable.to_ascii_lowercase()) else {
         let why = format!("{} has no variable {variable}", server.name());
@@ -90,7 +90,7 @@ fn text_of(value: &FixValue) -> String {
         FixValue::AtLeast(least) => format!("{least} or more"),
         FixValue::AtMost(most) => format!("{most} or less"),
         FixValue::Times { factor, limit } => format!("{factor} times its value, {limit} at most"),
-        FixValue::PerCpu(per) => format!("{per} times the number of processors"),
+        FixValue::PerCpu(per) => format!("{per} times the number of CPUs"),
     }
 }
 
@@ -100,7 +100,7 @@ pub(super) fn filled(value: &FixValue, server: &ObservedServer) -> Result<FixVal
             let offset = server
                 .utc_offset
                 .as_ref()
-                .ok_or("the server does not tell its offset from UTC")?;
+                .ok_or("the server does not say its offset from UTC")?;
             Ok(FixValue::Exactly(text.replace("{utc_offset}", offset)))
         }
         other => Ok(other.clone()),
@@ -128,7 +128,7 @@ fn at_once(server: &ObservedServer, variable: &str, now: &str, wanted: &str) -> 
     };
     let step = Step::new(When::Now, says, place, state).shown_as(now, wanted);
     if SESSION.contains(&variable) {
-        step.note("it counts for new connections; those that are open keep theirs")
+        step.note("it applies to new connections; open ones keep their value")
     } else {
         step
     }
@@ -141,7 +141,7 @@ fn could_not_be_put_back(server: &ObservedServer, variable: &str, now: &str) -> 
     let is_below = now.parse::<f64>().ok()? < least.parse::<f64>().ok()?;
     is_below.then(|| {
         format!(
-            "{} would not take {now} back while it runs, which is below {floor} = {least}",
+            "it could not be undone: {} refuses {now} while it runs, because it is below {floor} = {least}",
             server.name()
         )
     })
@@ -197,7 +197,7 @@ fn for_next_start(
     let option = option_of(variable);
     if server.is_on_command_line(option) && step.change().is_some() {
         step.notes.push(format!(
-            "the server's command line has --{option}, which goes before it: take it out there"
+            "the server's command line has --{option}, which overrides this: remove it there"
         ));
     }
     step
@@ -205,7 +205,7 @@ fn for_next_start(
 
 fn persisted(variable: &str, wanted: &str, kept: Option<&String>, says: String) -> Step {
     let state = if kept.is_some_and(|kept| same(kept, wanted)) {
-        StepState::Already("kept already".to_owned())
+        StepState::Already("already kept".to_owned())
     } else {
         StepState::ToDo(Change::PersistedVariable(PersistedVariable {
             name: variable.to_owned(),
@@ -265,12 +265,12 @@ fn in_a_file(
     }
     if server.other_root.is_some() {
         return by_hand(
-            "the server's files are in another root, which is not changed from here".to_owned(),
+            "the server's files are in another root, which freezeframe does not change".to_owned(),
         );
     }
     let Some(directory) = server.include_directories.last() else {
         return by_hand(
-            "no option file of the server includes a directory, and users' files are not edited"
+            "no option file of the server includes a directory, and freezeframe does not edit existing files"
                 .to_owned(),
         );
     };
