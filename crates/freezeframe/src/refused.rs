@@ -44,34 +44,34 @@ fn is_told(absent: &Absent) -> bool {
 /// What helps, in one sentence.
 pub(crate) fn to_do(who: &RefusedLogin, absent: &Absent) -> String {
     let known = match absent.reason {
-        Reason::NoLogin if is_told(absent) => "as it says",
+        Reason::NoLogin if is_told(absent) => "see its message",
         Reason::NoLogin if who.user == "root" && !who.is_root => {
-            "root usually logs in by the socket, and as the system user root only: use sudo, or an account of its own \
+            "root usually logs in by the socket, and only as the system user root: use sudo, or create an account \
              (`freezeframe grants` prints the SQL)"
         }
         Reason::NoLogin if who.user == "root" => {
-            "root usually logs in by the socket: --socket PATH; or give its password with --password-file FILE; \
-             better is an account of its own (`freezeframe grants` prints the SQL)"
+            "root usually logs in by the socket: use --socket PATH, or --password-file FILE; an own account is better \
+             (`freezeframe grants` prints the SQL)"
         }
         Reason::NoLogin if who.has_password => {
             return format!(
-                "user and password are from {}: are they this account's, and may it come from this host? \
-                 `freezeframe grants` prints the SQL for one",
+                "user and password are from {}: check that they are right, and that the account may connect from this host; \
+                 `freezeframe grants` prints the SQL for an account",
                 who.from
             );
         }
         Reason::NoLogin => {
-            "no password was given (--password-file FILE, ~/.my.cnf), and the server does not take the system user for it; \
+            "no password was given (--password-file FILE, ~/.my.cnf), and the server does not accept the system user; \
              `freezeframe grants` prints the SQL for an account"
         }
         Reason::NoConnection if absent.detail.contains("ERROR 10") => {
-            "all its connections are in use: it may stall now, and `freezeframe capture` says why"
+            "all its connections are in use: it may stall now; `freezeframe capture` shows why"
         }
         Reason::NoConnection => {
-            "is it up (systemctl status mariadb, mysql), and does it listen there? Else --socket PATH or --port N"
+            "check that it is up (systemctl status mariadb, mysql) and listens there, or use --socket PATH or --port N"
         }
-        Reason::Deadline => "it may stall now: `freezeframe capture` says why",
-        _ => "nothing of the server can be recorded so",
+        Reason::Deadline => "it may stall now; `freezeframe capture` shows why",
+        _ => "nothing that needs a login can be recorded",
     };
     known.to_owned()
 }
@@ -112,7 +112,7 @@ mod tests {
                 &Absent::new("status", reason, detail),
             )
         };
-        assert!(to_do(Reason::NoConnection, "Connection refused").contains("is it up"));
+        assert!(to_do(Reason::NoConnection, "Connection refused").contains("check that it is up"));
         assert!(to_do(Reason::NoConnection, "ERROR 1040 (08004)").contains("in use"));
         assert!(to_do(Reason::Deadline, "no answer").contains("capture"));
         let tls = Absent::new("status", Reason::NoLogin, "no TLS: --ssl-mode DISABLED");

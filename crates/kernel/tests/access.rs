@@ -76,9 +76,9 @@ fn compare(advice: &[EvidenceAdvice], pid: u32) {
         })
     };
     let machine = open(Scope::Machine);
-    assert_eq!(machine.is_ok(), said("profile of the processors"));
+    assert_eq!(machine.is_ok(), said("CPU profile"));
     let process = open(Scope::Process(pid));
-    assert_eq!(process.is_ok(), said("profile of the server alone"));
+    assert_eq!(process.is_ok(), said("CPU profile of the server"));
     let kernel_side = [machine, process]
         .iter()
         .any(|sampler| sampler.as_ref().is_ok_and(Sampler::sees_kernel));
@@ -233,7 +233,7 @@ fn the_cure_cures() {
         for (evidence, _) in cured {
             let (available, why, cure) = get(&after, evidence);
             assert!(
-                *available || why.contains("in spite of"),
+                *available || why.contains("despite"),
                 "{evidence}: {why} {cure}"
             );
         }
@@ -259,7 +259,7 @@ fn a_process_of_our_own_and_one_that_closed_itself() {
     let of_closed = ask("", closed.pid()).unwrap();
     for evidence in [
         "thread stacks by /proc",
-        "profile of the server alone",
+        "CPU profile of the server",
         "function names of the server",
     ] {
         assert!(get(&of_open, evidence).0, "{:?}", get(&of_open, evidence));

@@ -121,8 +121,8 @@ fn without_a_capability_one_command_cures_all() {
             assert!(line.why.contains("CAP_"), "{line:?}");
         }
         assert_eq!(
-            cure(&advice, "profile of the processors"),
-            format!("{ALL} (or, for everybody: sysctl kernel.perf_event_paranoid=0)")
+            cure(&advice, "CPU profile"),
+            format!("{ALL} (or, for all users: sysctl kernel.perf_event_paranoid=0)")
         );
         assert!(
             line(&advice, "exact lock waits")
@@ -162,11 +162,7 @@ fn what_is_there_is_kept_by_the_command() {
         cure(&advice, "thread stacks by /proc"),
         "setcap cap_perfmon,cap_sys_ptrace,cap_syslog,cap_dac_read_search=ep /opt/freezeframe"
     );
-    assert!(
-        line(&advice, "exact lock waits")
-            .why
-            .contains("in spite of")
-    );
+    assert!(line(&advice, "exact lock waits").why.contains("despite"));
 }
 
 #[test]
@@ -188,7 +184,7 @@ fn in_a_container_flags_are_advised() {
         ..with(&FIVE)
     };
     let advice = advise(&filtered, Some(&all_readable()));
-    for evidence in ["thread stacks by BPF", "profile of the processors"] {
+    for evidence in ["thread stacks by BPF", "CPU profile"] {
         assert!(line(&advice, evidence).why.contains("seccomp"));
         assert!(cure(&advice, evidence).contains("seccomp"));
     }
@@ -224,7 +220,7 @@ fn paranoid_four_in_spite_of_the_capability() {
         ..with(&FIVE)
     };
     let advice = advise(&access, None);
-    for evidence in ["profile of the processors", "profile, kernel side"] {
+    for evidence in ["CPU profile", "CPU profile, kernel side"] {
         assert!(line(&advice, evidence).why.contains("paranoid is 4"));
         assert_eq!(
             cure(&advice, evidence),
@@ -248,12 +244,8 @@ fn an_old_kernel_has_no_such_capabilities_and_no_iterator() {
         "{stacks:?}"
     );
     assert_eq!(stacks.cure, None);
-    assert!(
-        line(&advice, "profile of the processors")
-            .why
-            .contains("CAP_SYS_ADMIN")
-    );
-    assert!(cure(&advice, "profile of the processors").starts_with(
+    assert!(line(&advice, "CPU profile").why.contains("CAP_SYS_ADMIN"));
+    assert!(cure(&advice, "CPU profile").starts_with(
         "setcap cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_sys_admin=ep /opt/freezeframe"
     ));
     assert!(advice.iter().all(|line| !line.why.contains("CAP_BPF")));
@@ -270,8 +262,8 @@ fn a_server_of_our_own_user_without_a_capability() {
     for (evidence, available) in [
         ("thread stacks by /proc", true),
         ("function names of the server", true),
-        ("profile of the server alone", true),
-        ("profile, kernel side", false),
+        ("CPU profile of the server", true),
+        ("CPU profile, kernel side", false),
         ("thread stacks by BPF", false),
     ] {
         assert_eq!(line(&advice, evidence).available, available, "{evidence}");
@@ -339,7 +331,7 @@ fn a_kernel_without_types_or_perf_events() {
         ..with(&FIVE)
     };
     let advice = advise(&access, None);
-    for evidence in ["exact lock waits", "profile of the processors"] {
+    for evidence in ["exact lock waits", "CPU profile"] {
         let line = line(&advice, evidence);
         assert!(!line.available && line.cure.is_none());
         assert!(line.why.contains("CONFIG_"), "{line:?}");

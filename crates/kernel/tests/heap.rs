@@ -48,7 +48,7 @@ fn over_the_limit_a_process_ends_with_one_line() {
             "{how}: {errors}"
         );
         let line = "freezeframe: a file: reading it takes more than 128 MiB of memory, which is the limit; \
-                    give a smaller part of it\n";
+                    use a smaller part\n";
         let expected = if is_over { line } else { "" };
         assert_eq!(errors, expected, "{how}");
     }

@@ -36,7 +36,7 @@ pub enum TargetError {
     )]
     NoServer,
     /// The process is not a server.
-    #[error("process {0} is not a mysqld or mariadbd, or is gone")]
+    #[error("process {0} is not a mysqld or mariadbd, or has ended")]
     NotAServer(u32),
     /// The processes cannot be listed.
     #[error("cannot look for servers: {0}")]

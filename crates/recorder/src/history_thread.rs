@@ -177,14 +177,14 @@ impl HistoryThread {
     fn meet_trouble(&mut self, error: &StoreError) {
         if self.trouble.replace(Instant::now()).is_none() {
             self.notices.send(Notice::HistoryTrouble(format!(
-                "{error}; the history stands still, recording goes on in memory"
+                "{error}; the history is not written, recording continues in memory"
             )));
         }
         if error.is_damage()
             && let Some(history) = self.history.take()
             && let Ok(aside) = history.put_aside()
         {
-            let text = format!("the damaged history is put aside as {}", aside.display());
+            let text = format!("renamed the damaged history to {}", aside.display());
             self.notices.send(Notice::HistoryTrouble(text));
             self.try_open();
         }
@@ -315,7 +315,7 @@ fn with_its_death(mut found: Recovered) -> model::Incident {
         detail += &format!(", {} parts of which are damaged", found.damaged_chunks);
     }
     found.incident.absent.push(not_recorded(at, &detail));
-    let in_memory = "they were in the memory of the recorder that was killed";
+    let in_memory = "lost with the memory of the recorder that was killed";
     found.incident.absent.push(TimedAbsent {
         absent: Absent::new("stacks, profiles and locks", Reason::NotRecorded, in_memory),
         ..not_recorded(at, "")

@@ -106,10 +106,7 @@ impl Incidents {
         for id in locked(&self.under_way).iter() {
             self.notices.send(Notice::IncidentLost {
                 id: id.clone(),
-                error: format!(
-                    "the disk did not take it in the {} s that the end waits",
-                    patience.as_secs()
-                ),
+                error: format!("the disk did not accept it within {} s", patience.as_secs()),
             });
         }
     }
@@ -151,7 +148,7 @@ impl Job {
                 }
                 Err(error) if !told => {
                     told = true;
-                    let text = format!("{error}; kept in memory and tried again");
+                    let text = format!("{error}; kept in memory, trying again");
                     self.notices.send(Notice::NotWritten(text));
                 }
                 Err(_) => {}
@@ -216,7 +213,7 @@ mod tests {
         let Ok((_, Notice::NotWritten(error))) = told.recv() else {
             panic!("nothing was said of the first attempt");
         };
-        assert!(error.contains("tried again"), "{error}");
+        assert!(error.contains("trying again"), "{error}");
         stop.store(true, Ordering::Relaxed);
         let Ok((_, Notice::IncidentLost { id, error })) = told.recv() else {
             panic!("nothing was said of the last attempt");

@@ -537,7 +537,7 @@ impl Recorder {
         let now = self.clock.now();
         if let Some((mut incident, raw)) = self.incident(now) {
             if incident.stall.end.is_none() {
-                let detail = "the recorder was stopped while it lasted";
+                let detail = "the recorder was stopped during the stall";
                 incident.absent.push(not_recorded(now, detail));
             }
             self.incidents.write(incident, raw);

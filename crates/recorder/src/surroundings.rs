@@ -59,7 +59,7 @@ pub(crate) fn look(pid: Option<u32>, known: &BTreeMap<String, String>) -> Surrou
             .insert("host.uptime_seconds".to_owned(), seconds.to_owned());
     }
     let Some(pid) = pid else {
-        let why = "the server's process is not known";
+        let why = "the server's process is unknown";
         let absent = |what| Absent::new(what, Reason::Unsupported, why);
         out.absent.extend([absent("limits"), absent("places")]);
         return out;
@@ -139,7 +139,7 @@ fn directories(known: &BTreeMap<String, String>) -> Vec<(&'static str, PathBuf)>
 fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut Surroundings) {
     let wanted = directories(known);
     if wanted.is_empty() {
-        let detail = "the server's variables are not known";
+        let detail = "the server's variables are unknown";
         out.absent
             .push(Absent::new("places", Reason::NoConnection, detail));
         return;

@@ -229,11 +229,11 @@ impl Shared {
     /// Why there is no process to look at: gone, or never found although the server may answer.
     pub(crate) fn no_process(&self, what: &str) -> Absent {
         match self.was_found.load(Ordering::Relaxed) {
-            true => Absent::new(what, Reason::Gone, "the server's process is not there"),
+            true => Absent::new(what, Reason::Gone, "the server's process does not exist"),
             false => Absent::new(
                 what,
                 Reason::Unsupported,
-                "the server's process is not known: not there, hidden from this user, in another container, or on another host",
+                "the server's process was not found: it may not run, be hidden from this user, or run in another container or on another host",
             ),
         }
     }

@@ -145,7 +145,7 @@ pub(crate) mod tests {
         assert!(!may_succeed(&old, &with_data(2, "/var/lib/mysql2")));
         assert!(
             may_succeed(&old, &hidden(2)),
-            "nobody knows where its data is"
+            "its data directory is unknown"
         );
         let other_user = ServerProcess {
             uid: Some(1000),
@@ -169,7 +169,7 @@ pub(crate) mod tests {
         };
         assert!(
             owner_of(vec![elsewhere], &port).is_none(),
-            "another network's port"
+            "the port of another network"
         );
     }
 

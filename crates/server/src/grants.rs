@@ -59,21 +59,21 @@ pub fn needs(version: ServerVersion) -> [RequiredGrant; 3] {
             privilege: "PROCESS",
             on: "*.*",
             gives: "the InnoDB status, and the sessions of all users",
-            without: "innodb, and of processlist all sessions but our own: stalls are noticed by probes and counters alone",
+            without: "innodb, and in processlist all sessions but our own: only probes and counters notice stalls",
             source: "innodb",
         },
         RequiredGrant {
             privilege: monitor,
             on: "*.*",
             gives: "how far a replica is behind",
-            without: "replica: a replica that falls behind is not seen",
+            without: "replica: a replica that falls behind is not noticed",
             source: "replica",
         },
         RequiredGrant {
             privilege: "SELECT",
             on: "performance_schema.*",
             gives: "statements by class, and which sessions are compressed",
-            without: "digests, compression: what the server was asked is seen in packets and logs alone",
+            without: "digests, compression: statements are known only from packets and logs",
             source: "digests",
         },
     ]
@@ -101,7 +101,7 @@ pub fn account_sql(
         Authentication::Socket => {
             sql.notes.extend(plugin_note(version));
             sql.notes.push(format!(
-                "the system user {name} logs in by the unix socket, without a password; of a recorder as another user: --account"
+                "the system user {name} logs in by the unix socket, without a password; for another user: --account"
             ));
             let with = if version.is_mariadb() { "VIA" } else { "WITH" };
             format!("IDENTIFIED {with} {plugin}")
@@ -109,7 +109,7 @@ pub fn account_sql(
         Authentication::Password(password) => {
             let password = password.replace('\\', "\\\\").replace('\'', "''");
             sql.notes.push(
-                "put the password into a file of mode 0600: password_file of the configuration, --password-file".to_owned(),
+                "store the password in a file of mode 0600 (password_file of the configuration, --password-file)".to_owned(),
             );
             format!("IDENTIFIED BY '{password}'")
         }
@@ -120,7 +120,7 @@ pub fn account_sql(
         false => version.is_from(5, 7, 8),
     };
     let limit = format!("WITH MAX_USER_CONNECTIONS {CONNECTIONS_MAX}");
-    let connections = "a recorder that goes wrong cannot use up the server's connections";
+    let connections = "a faulty recorder cannot use up the server's connections";
     if new_syntax {
         sql.statements.push((
             format!("CREATE USER IF NOT EXISTS {account} {identified} {limit}"),
@@ -141,7 +141,7 @@ pub fn account_sql(
         ));
     }
     sql.notes.push(format!(
-        "not granted: {}: an account with it is let in where clients are refused, so the probe would not notice",
+        "not granted: {}: such an account can connect even when clients are refused, so the probe would not notice that",
         match (version.is_mariadb(), version.is_from(8, 0, 0)) {
             (true, _) => "CONNECTION ADMIN, SUPER",
             (false, true) => "CONNECTION_ADMIN, SUPER",

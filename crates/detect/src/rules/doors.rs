@@ -226,7 +226,7 @@ pub(super) fn accept_queue(now: &Now<'_>, before: &mut Option<Millis>) -> Sign {
             return Sign::Bad {
                 since,
                 says: format!(
-                    "{length:.0} clients wait for the server to accept their connections, and there is no room for more"
+                    "{length:.0} clients wait for the server to accept their connections, and the queue is full"
                 ),
             };
         }

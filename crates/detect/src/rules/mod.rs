@@ -99,8 +99,7 @@ impl Now<'_> {
         let (queue, usual, limit) = self.queue(self.view.queue_at(self.sample.at)?)?;
         (queue.stretch() >= limit).then(|| {
             format!(
-                "whatever the server is asked takes {:.0} times as long as without waiting, {usual:.1} times usually: {:.0} of \
-                 its threads wait for a processor",
+                "every request takes {:.0} times as long as without waiting, {usual:.1} times usually: {:.0} threads wait for a CPU",
                 queue.stretch(),
                 queue.waiting
             )

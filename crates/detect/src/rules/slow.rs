@@ -177,7 +177,7 @@ impl Recent {
                      {:.0} of {usual:.0} statements a second completed",
                     each * 1000.0,
                     usual_each * 1000.0,
-                    several(in_flight, "session is in one", "sessions are in one"),
+                    several(in_flight, "session runs one", "sessions run one"),
                     work.completions
                 ),
             };
@@ -248,7 +248,7 @@ pub(super) fn stuck(now: &Now<'_>) -> Sign {
             // They began so long ago, which is also how long the sign has lasted.
             since: at.saturating_sub(2000),
             says: format!(
-                "{stuck:.0} sessions are in their statements for 2 s or longer, {usual:.0} usually; {effect}"
+                "{stuck:.0} sessions run a statement for 2 s or longer, {usual:.0} usually; {effect}"
             ),
         };
     }
@@ -284,5 +284,5 @@ fn effect(now: &Now<'_>) -> Option<String> {
         return Some("they wait for others".to_owned());
     }
     let busy = now.view.busy_share?;
-    (busy >= USED_UP_SHARE).then(|| "no processor is left".to_owned())
+    (busy >= USED_UP_SHARE).then(|| "no CPU is idle".to_owned())
 }

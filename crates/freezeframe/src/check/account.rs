@@ -66,8 +66,8 @@ impl Account {
         let wide = self.granted.too_much();
         if !wide.is_empty() {
             remarks.push(format!(
-                "{}: more than a recorder needs; such an account is let in where clients are refused, which the probe then \
-                 does not notice (freezeframe grants)",
+                "{}: more than a recorder needs. Such an account can connect even when clients are refused, and the probe \
+                 does not notice that (see freezeframe grants)",
                 wide.join(", ")
             ));
         }
@@ -76,7 +76,7 @@ impl Account {
                 "MAX_USER_CONNECTIONS is {limit}: with less than {CONNECTIONS_MAX} a refused probe may look like a full server"
             )),
             Some(0) if wide.is_empty() => remarks.push(format!(
-                "its connections have no limit: MAX_USER_CONNECTIONS {CONNECTIONS_MAX} keeps the others free (freezeframe grants)"
+                "the account may open any number of connections; set MAX_USER_CONNECTIONS {CONNECTIONS_MAX} (see freezeframe grants)"
             )),
             _ => {}
         }
@@ -85,17 +85,17 @@ impl Account {
 
     pub(super) fn as_text(&self, checked: &[SourceCheck]) -> String {
         let width = width();
-        let mut text = format!("  the account {}\n", cli::output::plain(&self.name));
+        let mut text = format!("  account {}\n", cli::output::plain(&self.name));
         for (need, is_met) in self.met(checked) {
             let state = if is_met { "ok" } else { "no" };
             let head = format!(
                 "    {state}  {:<36} ",
                 format!("{} ON {}", need.privilege, need.on)
             );
-            let without = format!("without {}", need.without);
+            let without = format!("missing: {}", need.without);
             text += &wrapped(&head, if is_met { need.gives } else { &without }, width);
             if !is_met {
-                text += &wrapped("        to have it: ", &self.cure(&need), width);
+                text += &wrapped("        to enable: ", &self.cure(&need), width);
             }
         }
         for remark in self.remarks() {

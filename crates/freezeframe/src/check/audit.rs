@@ -24,10 +24,7 @@ pub(super) fn audit_of(looked: ServerCheck) -> Audit {
 /// `is_reached`: the server answered. Without it nothing seen is no good news.
 pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, is_reached: bool) -> String {
     let width = width();
-    let mut text = format!(
-        "  what could stall it, by a look of {:.0} s\n",
-        took_ms as f64 / 1000.0
-    );
+    let mut text = format!("  stall risks, seen in {:.0} s\n", took_ms as f64 / 1000.0);
     for line in &audit.lines {
         let state = match line.severity {
             Severity::Serious => "STALLS",
@@ -42,26 +39,26 @@ pub(super) fn as_text(audit: &Audit, took_ms: u64, verbose: bool, is_reached: bo
         if let Some(remedy) = &line.remedy {
             text += &wrapped("            to do: ", remedy, width);
         }
-        text += &wrapped("            known from: ", line.source, width);
+        text += &wrapped("            source: ", line.source, width);
     }
     // What the host does may be seen all the same.
     match (is_reached, audit.lines.is_empty()) {
-        (true, true) => text += "    nothing was seen\n",
+        (true, true) => text += "    none was found\n",
         (true, false) => {}
-        (false, _) => text += "    not judged: the server was not reached\n",
+        (false, _) => text += "    not checked: the server could not be reached\n",
     }
     if verbose {
-        text += &wrapped("    seen and fine: ", &audit.fine.join(", "), width);
+        text += &wrapped("    found nothing: ", &audit.fine.join(", "), width);
         for rule in &audit.not_judged {
             text += &wrapped(
-                &format!("    not judged  {:<20} ", rule.rule),
+                &format!("    not checked  {:<20} ", rule.rule),
                 &rule.why,
                 width,
             );
         }
     } else {
         let counted = format!(
-            "{} rules saw nothing, {} could not be judged (--verbose lists them)",
+            "{} rules found nothing, {} could not be checked (--verbose lists them)",
             audit.fine.len(),
             audit.not_judged.len()
         );

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
                 Ok(Some(account)) => output::print(&account.as_text(&checked))?,
                 Ok(None) => {}
                 Err(absent) => {
-                    output::print(&wrapped("  the account    ", &absent.detail, width()))?
+                    output::print(&wrapped("  account        ", &absent.detail, width()))?
                 }
             }
             output::print(&rights::as_text(&access()))?;
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     }
     if let Some(fleet) = &fleet {
         if !args.json {
-            output::print(&wrapped("  the fleet      ", &fleet.as_text(), width()))?;
+            output::print(&wrapped("  fleet          ", &fleet.as_text(), width()))?;
         }
         failed.extend(fleet.failed());
     }
@@ -155,8 +155,8 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
         let Some(cure) = &advice.cure else { continue };
         let known = told.contains(&cure);
         text += &wrapped(
-            "        to have it: ",
-            if known { "the same" } else { cure },
+            "        to enable: ",
+            if known { "as above" } else { cure },
             width,
         );
         told.push(cure);
@@ -177,8 +177,8 @@ fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -
                 "ok       {:>4} signals, {:.1} ms",
                 checked.signals, checked.took_ms
             ),
-            (true, false) => "in part".to_owned(),
-            (false, _) => "absent".to_owned(),
+            (true, false) => "partly".to_owned(),
+            (false, _) => "missing".to_owned(),
         };
         text += &format!("  {:<14} {state}\n", checked.source);
         for absent in &checked.absent {
@@ -192,7 +192,7 @@ fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -
         }
     }
     if let Some(unreached) = unreached {
-        text += &wrapped("  the server     ", &unreached.to_text(), width);
+        text += &wrapped("  server         ", &unreached.to_text(), width);
     }
     text
 }

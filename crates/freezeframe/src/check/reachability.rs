@@ -46,7 +46,10 @@ impl Unreached {
     /// What is absent for it.
     pub(super) fn to_text(&self) -> String {
         let reason = self.absent.reason.to_text();
-        format!("{reason}, so without {}", self.sources.join(", "))
+        format!(
+            "{reason}, so these are missing: {}",
+            self.sources.join(", ")
+        )
     }
 
     pub(super) fn as_json(&self) -> Value {

@@ -15,10 +15,10 @@ pub(super) fn as_text(access: &Access) -> String {
             "    {state}  {:<36} ",
             right.capability.name().to_uppercase()
         );
-        text += &wrapped(&head, &format!("without it: {}", right.without), width);
+        text += &wrapped(&head, &format!("missing: {}", right.without), width);
     }
     if let Some(cure) = &tier.cure {
-        text += &wrapped("        to have all: ", cure, width);
+        text += &wrapped("        to enable all: ", cure, width);
     }
     text
 }

@@ -29,7 +29,7 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "query-probe",
             when: format!(
-                "SELECT 1 fails or takes {} ms or longer, for {}; a server that is gone: for {}",
+                "SELECT 1 fails or takes {} ms or longer, for {} (if the server is gone, for {})",
                 detect.probe_limit_ms,
                 seconds(detect.probe_hold_ms),
                 seconds(detect.restart_ms)
@@ -39,27 +39,27 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         },
         Rule {
             name: "connect-probe",
-            when: "the same of a whole connection".to_owned(),
+            when: "the same for a new connection".to_owned(),
             needs: &["connect-probe"],
             stand_in: None,
         },
         Rule {
             name: "work-stops",
             when: format!(
-                "{} or less of the usual statements a second complete, while {} or more of the sessions that usually \
-                 do the work hang for a second",
+                "only {} of the usual statements a second complete, or fewer, while {} or more of the sessions that usually do \
+                 the work hang for a second",
                 percent(detect.completions_share),
                 percent(detect.hung_share)
             ),
             needs: &["status", "processlist"],
             stand_in: Some((
                 "connections",
-                "TCP connections with a request and no answer are looked at instead; clients of the unix socket are not seen",
+                "watches TCP connections that have a request and no answer; does not see clients of the unix socket",
             )),
         },
         Rule {
             name: "work-waits",
-            when: "a statement waits for another session for 2 s, or one of a kind that takes milliseconds hangs for 2 s"
+            when: "a statement waits 2 s for another session, or one that usually takes milliseconds hangs for 2 s"
                 .to_owned(),
             needs: &["status", "processlist"],
             stand_in: None,
@@ -67,8 +67,8 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "statements-slow",
             when: format!(
-                "a statement takes {} ms or longer and {} times as long as usual; where processors have \
-                 room, {:.0} ms if half of the clients are in one, {:.0} ms if `SELECT 1` is slow as well",
+                "a statement takes {} ms or longer and {} times as long as usual; while a CPU is idle, \
+                 {:.0} ms if half of the clients run one, {:.0} ms if `SELECT 1` is slow, too",
                 detect.statement_limit_ms,
                 detect.statement_times_usual,
                 detect.statement_room_limit_ms(Room::ManyWait),
@@ -89,7 +89,7 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         Rule {
             name: "sessions-stuck",
             when: format!(
-                "{} sessions more than usual are in their statements for 2 s, and others feel it",
+                "{} sessions more than usual run a statement for 2 s, and other clients are affected",
                 detect.stuck_above_usual
             ),
             needs: &["processlist"],
@@ -97,18 +97,18 @@ fn rules(config: &RecorderConfig) -> Vec<Rule> {
         },
         Rule {
             name: "not-let-in",
-            when: "connections are refused because there are too many, clients wait to log in, or nothing accepts them"
+            when: "connections are refused because there are too many, clients wait to log in, or the server does not accept connections"
                 .to_owned(),
             needs: &["status"],
             stand_in: Some((
                 "accept-queue",
-                "only connections that the server does not accept are seen",
+                "sees only connections that the server does not accept",
             )),
         },
         Rule {
             name: "system-cpu",
             when: format!(
-                "the server spends {} or more of all CPUs in the kernel (less where no CPU is left), {} times as much as usual, \
+                "the server spends {} or more of all CPUs in the kernel (less if no CPU is idle), {} times as much as usual, \
                  and SELECT 1 takes {} ms or longer and {} times as long as usual",
                 percent(detect.system_share_min),
                 detect.system_times_usual,
@@ -146,7 +146,7 @@ fn is_taken(checked: &[SourceCheck], name: &str) -> bool {
 }
 
 pub(super) fn as_text(config: &RecorderConfig, checked: &[SourceCheck], width: usize) -> String {
-    let mut text = "  what is called a stall\n".to_owned();
+    let mut text = "  rules that detect a stall\n".to_owned();
     for rule in rules(config) {
         let lacks = rule.lacks(checked);
         let stand_in = rule
@@ -164,8 +164,8 @@ pub(super) fn as_text(config: &RecorderConfig, checked: &[SourceCheck], width: u
         );
         if !lacks.is_empty() {
             let missed = match stand_in {
-                Some((_, instead)) => format!("for want of {}: {instead}", lacks.join(", ")),
-                None => format!("such a stall is missed, for want of {}", lacks.join(", ")),
+                Some((_, instead)) => format!("without {}: {instead}", lacks.join(", ")),
+                None => format!("cannot detect this without {}", lacks.join(", ")),
             };
             text += &wrapped(&format!("          {:<16} ", ""), &missed, width);
         }
@@ -212,10 +212,7 @@ mod tests {
         assert_eq!(rules[0]["works"], true);
         assert_eq!(rules[2]["lacks"], json!(["status", "processlist"]));
         assert_eq!(rules[2]["instead"], json!(null));
-        assert!(
-            text.contains("missed, for want of status, processlist"),
-            "{text}"
-        );
+        assert!(text.contains("without status, processlist"), "{text}");
         let checked = [source("query-probe", true), source("connections", true)];
         let text = as_text(&config, &checked, 0);
         assert!(text.contains("part  work-stops"), "{text}");

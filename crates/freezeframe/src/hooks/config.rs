@@ -109,11 +109,11 @@ impl Hook {
                 Action::Run(vec!["/bin/sh".to_owned(), "-c".to_owned(), line.clone()])
             }
             (None, None, Some(url)) => post(url, config.ca_file.as_deref())?,
-            _ => bail!("hooks: each needs one of program = [\"/path\", …], shell, url"),
+            _ => bail!("hooks: each hook needs one of program = [\"/path\", …], shell, url"),
         };
         if matches!(action, Action::Run(_)) && (config.format, &config.secret_file) != (None, &None)
         {
-            bail!("hooks: format and secret_file are for url = \"…\"");
+            bail!("hooks: format and secret_file work only with url = \"…\"");
         }
         let secret = config.secret_file.as_deref().map(secret).transpose()?;
         match (format, secret.is_some()) {
@@ -123,31 +123,31 @@ impl Hook {
                 )
             }
             (Format::Slack | Format::Alertmanager | Format::Otlp, true) => {
-                bail!("hooks: secret_file is for format = \"json\" (it signs) and \"pagerduty\"")
+                bail!(
+                    "hooks: secret_file works only with format = \"json\" (it signs) and \"pagerduty\""
+                )
             }
             _ => {}
         }
         let on = config.on.clone().unwrap_or_else(|| format.usual());
         if format.has_alerts() && !(on.contains(&EventKind::Start) && on.contains(&EventKind::End))
         {
-            bail!(
-                "hooks: on: this format opens an alert at start and closes it at end: it needs both"
-            );
+            bail!("hooks: on: this format needs both start and end, to open and close an alert");
         }
         if let Some(path) = &config.ca_file {
             if !matches!(action, Action::Curl(_)) {
-                bail!("hooks: ca_file is for url = \"https://…\"");
+                bail!("hooks: ca_file works only with url = \"https://…\"");
             }
             std::fs::metadata(path)
                 .with_context(|| format!("hooks: ca_file: {}", path.display()))?;
         }
         let bad = |line: &&String| !line.contains(':') || line.contains(['\r', '\n', '"', '\\']);
         if let Some(line) = config.headers.iter().find(bad) {
-            bail!("hooks: headers: '{line}' is not of the form 'Name: value'");
+            bail!("hooks: headers: '{line}': 'Name: value' expected");
         }
         let seconds = config.deadline_seconds.unwrap_or(DEADLINE_SECONDS);
         if seconds == 0 || seconds > DEADLINE_SECONDS_MAX {
-            bail!("hooks: deadline_seconds is 1 to {DEADLINE_SECONDS_MAX}");
+            bail!("hooks: deadline_seconds must be 1 to {DEADLINE_SECONDS_MAX}");
         }
         let name = match (&config.name, &action) {
             (Some(name), _) => name.clone(),
@@ -239,12 +239,11 @@ fn authority(url: &str) -> Option<&str> {
 fn post(url: &str, ca_file: Option<&Path>) -> Result<Action> {
     let clean = url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['"', '\\']);
     if !clean {
-        bail!("hooks: url: blanks, quotes and other than ASCII have to be escaped: '{url}'");
+        bail!("hooks: url: escape blanks, quotes and characters other than ASCII: '{url}'");
     }
     if url.starts_with("https://") {
-        transport::curl::installed().with_context(|| {
-            format!("hooks: {url}: https goes through curl, which is not there")
-        })?;
+        transport::curl::installed()
+            .with_context(|| format!("hooks: {url}: https needs curl, which is not installed"))?;
         return Ok(Action::Curl(curl::Target {
             url: url.to_owned(),
             ca_file: ca_file.map(Path::to_owned),
@@ -272,7 +271,7 @@ fn post(url: &str, ca_file: Option<&Path>) -> Result<Action> {
     })();
     address
         .map(Action::Post)
-        .with_context(|| format!("hooks: url: '{url}' is not of the form http://host[:port]/path"))
+        .with_context(|| format!("hooks: url: '{url}': http://host[:port]/path expected"))
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ fn chat(body: &Value) -> String {
             escaped(text(body, "says"))
         ),
         "preliminary" => format!("*{server}* stalls, so far: {}", escaped(sentence(body))),
-        "end" => format!("*{server}*: work flows again since {}", text(body, "end")),
+        "end" => format!("*{server}*: the stall ended at {}", text(body, "end")),
         _ => {
             let mut told = format!("*{server}* stalled: {}", escaped(sentence(body)));
             if let Some(remedy) = first_remedy(body) {
@@ -299,7 +299,7 @@ mod tests {
         );
         assert_eq!(
             text(&end()),
-            "*db1:3306*: work flows again since 2026-09-21T13:34:00Z"
+            "*db1:3306*: the stall ended at 2026-09-21T13:34:00Z"
         );
     }
 

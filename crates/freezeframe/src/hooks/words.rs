@@ -27,7 +27,7 @@ pub(super) fn summary(body: &Value) -> String {
     let server = server(body);
     match (text(body, "event"), sentence(body)) {
         ("start", _) => format!("{server} stalls: {}", text(body, "says")),
-        ("end", _) => format!("{server}: work flows again"),
+        ("end", _) => format!("{server}: the stall is over"),
         (_, sentence) => format!("{server} stalls: {sentence}"),
     }
 }

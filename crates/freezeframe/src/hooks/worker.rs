@@ -114,10 +114,10 @@ impl Worker {
         if given_up {
             self.state.failed.fetch_add(1, Ordering::Relaxed);
             self.queue.remove(&name);
-            output::note(&format!("hook {hook}: given up: {why}"));
+            output::note(&format!("hook {hook}: gave up: {why}"));
         } else {
             if !self.told {
-                output::note(&format!("hook {hook}: {why}; it is tried again"));
+                output::note(&format!("hook {hook}: {why}; trying again"));
             }
             self.told = true;
             self.next_try = Instant::now() + self.pause;

@@ -116,7 +116,7 @@ impl<'a> Filter<'a> {
             && causes::catalogue().get(id).is_none()
         {
             bail!(usage(anyhow!(
-                "--cause: there is no cause '{id}'; `freezeframe causes` lists them"
+                "--cause: no cause '{id}'; `freezeframe causes` lists them"
             )));
         }
         Ok(Self {
@@ -161,7 +161,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let filter = Filter::of(args)?;
     let dir = config.directory(args.dir.as_deref());
     let paths = recorded::frames(&dir)
-        .with_context(|| format!("{}: no incidents can be listed", dir.display()))?;
+        .with_context(|| format!("{}: cannot list incidents", dir.display()))?;
     let mut caught: Vec<CapturedIncident> = Vec::new();
     for path in paths {
         memory::now_reading(&path);
@@ -277,12 +277,12 @@ mod tests {
             shorter_ms: None,
         };
         assert!(filter.wants("3306", Some(1000), Some(5000)));
-        assert!(filter.wants("3306", Some(9000), None), "it did not end");
+        assert!(filter.wants("3306", Some(9000), None), "no end");
         assert!(!filter.wants("3307", Some(1000), Some(5000)));
         assert!(!filter.wants("3306", Some(999), Some(5000)));
         assert!(!filter.wants("3306", Some(9001), Some(5000)));
         assert!(!filter.wants("3306", Some(1000), Some(4999)));
-        assert!(!filter.wants("3306", None, Some(5000)), "time not known");
+        assert!(!filter.wants("3306", None, Some(5000)), "unknown time");
         assert!(filter.wants_cause(None));
         let of_cause = Filter {
             cause: Some("disk-full"),

@@ -32,7 +32,7 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
     if caught.is_empty() && stalls.is_empty() {
         return match around.all {
             0 => format!("no incidents in {dir}"),
-            all => format!("no such incident in {dir}; {all} others are there"),
+            all => format!("no incident in {dir} matches; {all} others exist"),
         };
     }
     let width = output::text_options().width;
@@ -44,10 +44,10 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
         format!("{when:<WHEN$} {length:>LENGTH$}  {label:<server$}  ")
     };
     let order = match around.sort {
-        SortArg::Time => "the latest first",
-        SortArg::Length => "the longest first",
+        SortArg::Time => "latest first",
+        SortArg::Length => "longest first",
         SortArg::Cause => "by cause",
-        SortArg::Level => "the surest first",
+        SortArg::Level => "most certain first",
         SortArg::Server => "by server",
     };
     let mut text = String::new();
@@ -59,19 +59,15 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
         };
         text += &wrapped(
             "",
-            &format!("{incidents} in {dir}, {order}. More of one: freezeframe explain FILE"),
+            &format!("{incidents} in {dir}, {order}. Details: freezeframe explain FILE"),
             width,
         );
-        text += &format!(
-            "\n{}{}\n",
-            head("WHEN", "HOW LONG", "SERVER"),
-            "WHAT IT WAS"
-        );
+        text += &format!("\n{}{}\n", head("WHEN", "HOW LONG", "SERVER"), "CAUSE");
     }
     for one in caught {
         let when = match one.summary.clock.is_known() {
             true => output::date(one.onset_ms()),
-            false => "time not known".to_owned(),
+            false => "unknown time".to_owned(),
         };
         let length = one
             .length_ms()
@@ -90,8 +86,8 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
     }
     match around.left_out {
         0 => {}
-        1 => text += "\n1 more is not shown: --limit 0\n",
-        more => text += &format!("\n{more} more are not shown: --limit 0\n"),
+        1 => text += "\n1 more; to show all: --limit 0\n",
+        more => text += &format!("\n{more} more; to show all: --limit 0\n"),
     }
     text + &not_captured(stalls)
 }
@@ -101,7 +97,7 @@ fn not_captured(stalls: &[Episode]) -> String {
     if stalls.is_empty() {
         return String::new();
     }
-    let mut text = "\nstalls that were noticed and not captured\n".to_owned();
+    let mut text = "\nstalls that were noticed, but not captured\n".to_owned();
     for stall in stalls {
         let length = stall.end_ms.map_or_else(
             || "?".to_owned(),

@@ -72,7 +72,7 @@ impl Server {
         }
         let age = now.beat_age_ms.filter(|age| *age > BEAT_AGE_MAX_MS)?;
         Some(format!(
-            "the recorder itself stands still for {:.1} s",
+            "the recorder itself has hung for {:.1} s",
             age as f64 / 1000.0
         ))
     }
@@ -242,7 +242,7 @@ impl Board {
         });
         let troubles: Vec<String> = troubles.collect();
         match troubles.is_empty() {
-            true => Answer::text(200, "the recorders move"),
+            true => Answer::text(200, "the recorders run"),
             false => Answer::text(503, &troubles.join("\n")),
         }
     }
@@ -319,7 +319,7 @@ mod tests {
         let server = Server::default();
         assert_eq!(server.trouble(&now(250)), None);
         let stands = server.trouble(&now(9000)).unwrap();
-        assert!(stands.contains("stands still for 9.0 s"), "{stands}");
+        assert!(stands.contains("has hung for 9.0 s"), "{stands}");
         assert_eq!(server.own_trouble(&now(9000)), Some(stands));
         let stalled = PulseNow {
             stalled: true,

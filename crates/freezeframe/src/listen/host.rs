@@ -50,7 +50,7 @@ impl Names {
         Err(Answer::text(
             421,
             &format!(
-                "'{host}' is not a name of this address: ask by its IP address, or start {} with --listen-host {host}",
+                "'{host}' is not a name of this address: use its IP address, or start {} with --listen-host {host}",
                 self.command
             ),
         ))
@@ -62,7 +62,7 @@ pub(crate) fn host_name(text: &str) -> Result<String, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let name = plain(text);
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(is_name) {
-        return Err("give the name of a host, without a port, such as db1.example.com".to_owned());
+        return Err("a host name without a port expected, such as db1.example.com".to_owned());
     }
     Ok(name)
 }

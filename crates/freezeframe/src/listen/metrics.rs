@@ -186,7 +186,7 @@ const OF_SERVERS: &[Row] = &[
     ("recorder_samples_total", "counter", "Samples taken in.", |_, now| Some(now.samples as f64)),
     ("recorder_missed_deadlines_total", "counter", "Readings that were not back at their deadline.", |_, now| Some(now.missed_deadlines as f64)),
     ("recorder_lost_samples_total", "counter", "Samples lost because the recorder could not keep up.", |_, now| Some(now.lost as f64)),
-    ("recorder_absent_evidence", "gauge", "Different kinds of evidence that were absent in the last minutes.", |_, now| Some(now.absent as f64)),
+    ("recorder_absent_evidence", "gauge", "Different kinds of evidence that were missing in the last minutes.", |_, now| Some(now.absent as f64)),
     ("recorder_ring_signals", "gauge", "Signals in the ring.", |_, now| Some(now.ring_series as f64)),
     ("recorder_ring_bytes", "gauge", "Values and texts in the ring; stacks are not counted.", |_, now| Some(now.ring_values as f64 * 8.0 + now.ring_text_bytes as f64)),
 ];
@@ -249,7 +249,7 @@ fn hooks(text: &mut Text, board: &Board) {
         (
             "hook_dropped_total",
             "counter",
-            "Events dropped for want of room.",
+            "Events dropped because the queue was full.",
         ),
     ]
     .into_iter()

@@ -183,10 +183,7 @@ impl Responder {
         if connection.state() != ConnectionState::Waiting {
             connection.go_on(now, &self.names, &mut |request| answer(site, request));
         }
-        connection.late(
-            now,
-            "there are too many connections, and others were faster",
-        );
+        connection.late(now, "too many connections");
         true
     }
 

@@ -50,7 +50,7 @@ impl AbsenceGroup {
     /// The line.
     pub(super) fn line(&self) -> String {
         format!(
-            "without {}: {} ({})",
+            "missing: {}: {} ({})",
             self.names.join(", "),
             self.first.reason.to_text(),
             self.first.detail
@@ -84,10 +84,10 @@ mod tests {
         let expected = [
             (
                 "3306",
-                "without threads, stacks: not available here (no process)",
+                "missing: threads, stacks: not available here (no process)",
             ),
-            ("3306", "without status: no connection (refused)"),
-            ("3307", "without threads: not available here (no process)"),
+            ("3306", "missing: status: no connection (refused)"),
+            ("3307", "missing: threads: not available here (no process)"),
         ];
         assert_eq!(
             lines,

@@ -46,7 +46,7 @@ impl TargetsFrom {
             Self::Config(path) => {
                 let config = Config::load(path.as_deref())?;
                 let targets = config.targets.clone();
-                anyhow::ensure!(!targets.is_empty(), "there is no [[targets]] any more");
+                anyhow::ensure!(!targets.is_empty(), "no [[targets]] any more");
                 Ok((config, targets))
             }
         }
@@ -223,7 +223,7 @@ impl Fleet {
         config: &Config,
     ) -> Result<JoinHandle<()>> {
         let hangup = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(SIGHUP, hangup.clone()).context("signals cannot be handled")?;
+        signal_hook::flag::register(SIGHUP, hangup.clone()).context("cannot handle signals")?;
         let (config, mut wanted) = from.read(config)?;
         let mut base = config.clone();
         warn_of_limits(wanted.len());

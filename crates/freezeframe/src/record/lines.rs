@@ -39,7 +39,7 @@ impl Reporter {
                 return match absent.what == model::SOURCES.first().map_or("", |row| row.name) {
                     true => self.line(
                         label,
-                        "on another host: what SQL tells, no stacks and no profile",
+                        "on another host: recording what SQL can tell, without stacks and profile",
                     ),
                     false => Ok(()),
                 };
@@ -92,7 +92,9 @@ impl Reporter {
             return Some(None);
         }
         let line = refused::line(&known.who, absent);
-        Some(Some(format!("without all that the server tells: {line}")))
+        Some(Some(format!(
+            "missing: everything that needs a login: {line}"
+        )))
     }
 
     fn lines_of(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
@@ -134,11 +136,11 @@ impl Reporter {
                 onset_wall_ms,
                 says,
             } => format!(
-                "stalled since {}: when it was noticed, {says}",
+                "stalled since {}, noticed because {says}",
                 output::clock(onset_wall_ms)
             ),
             Notice::Asked { for_ms, .. } => format!(
-                "an incident of the next {:.0} s was asked for",
+                "requested: an incident of the next {:.0} s",
                 for_ms as f64 / 1000.0
             ),
             Notice::Joined(trigger) if self.verbose => {
@@ -167,7 +169,7 @@ impl Reporter {
                     false => format!("; cause so far: {finding}"),
                 };
                 format!(
-                    "OVER   work flows since {}, after {}{cause}",
+                    "OVER   ended at {}, after {}{cause}",
                     output::clock(end_wall_ms),
                     length(onset_wall_ms, end_wall_ms)
                 )
@@ -179,7 +181,7 @@ impl Reporter {
             } => {
                 let mut told = Vec::new();
                 if recovered {
-                    let line = "an earlier recorder was killed in a stall: recovered";
+                    let line = "recovered from a recorder that was killed in a stall";
                     told.push(Told::Line(line.to_owned()));
                 }
                 let Some(Explained { verdict, page }) = explained else {
@@ -203,12 +205,12 @@ impl Reporter {
             Notice::NotWritten(error) => format!("INCIDENT NOT WRITTEN: {error}"),
             Notice::IncidentLost { id, error } => format!("INCIDENT LOST: {id}: {error}"),
             Notice::Suppressed { trigger, .. } => format!(
-                "a further stall, not captured (limit an hour): {} [{}]",
+                "another stall, not captured (limit of incidents an hour): {} [{}]",
                 trigger.says, trigger.rule
             ),
             Notice::HistoryTrouble(error) => format!("HISTORY: {error}"),
             Notice::HistoryWorks { missing } => {
-                format!("the history is written again; {missing} samples are missing in it")
+                format!("the history is written again; {missing} samples are missing")
             }
             Notice::Deleted { path, bytes, why } => {
                 let name = path.file_name().unwrap_or_default().display();
@@ -225,14 +227,14 @@ impl Reporter {
                             true => "made smaller",
                             false => "deleted",
                         };
-                        format!("DISK: {what} {name}, {mib:.1} MiB: it is short of room")
+                        format!("DISK: {what} {name}, {mib:.1} MiB: too little free space")
                     }
                 }
             }
             Notice::Room(says) => format!("DISK: {says}"),
-            Notice::UnknownSignal { trigger, signal } => format!(
-                "trigger '{trigger}': nothing brings a signal '{signal}' (freezeframe sources)"
-            ),
+            Notice::UnknownSignal { trigger, signal } => {
+                format!("trigger '{trigger}': no signal '{signal}' here (freezeframe sources)")
+            }
             Notice::Lease(says) => format!("LEASE: {says}"),
             Notice::Lost(count) => format!("{count} samples were lost: this host is too busy"),
             Notice::Stopped => "stopped".to_owned(),

@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // `systemctl reload` of a service without targets ends nothing.
     if from.is_none() && is_service {
         let unused = Arc::new(AtomicBool::new(false));
-        signal_hook::flag::register(SIGHUP, unused).context("signals cannot be handled")?;
+        signal_hook::flag::register(SIGHUP, unused).context("cannot handle signals")?;
     }
     let several = from.is_some() || fleet.len() > 1 || found.len() > 1;
     let recorders = match (from, all) {
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // Without it there is the signal.
     let control = control::serve(&control_dir, recorded.clone()).inspect_err(|error| {
         output::note(&format!(
-            "`freezeframe capture` cannot ask this recorder: {error:#}"
+            "`freezeframe capture` cannot reach this recorder: {error:#}"
         ))
     });
     capture_when_asked(recorded, stop.clone())?;
@@ -209,7 +209,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register_conditional_shutdown(signal, 1, stop.clone())
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("signals cannot be handled")?;
+            .context("cannot handle signals")?;
     }
     Ok(stop)
 }
@@ -217,7 +217,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
 /// SIGUSR1: an incident of each recorded server, now.
 fn capture_when_asked(recorded: ControlledRecorders, stop: Arc<AtomicBool>) -> Result<()> {
     let signal = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGUSR1, signal.clone()).context("signals cannot be handled")?;
+    signal_hook::flag::register(SIGUSR1, signal.clone()).context("cannot handle signals")?;
     std::thread::Builder::new()
         .name("ff-asked".to_owned())
         .spawn(move || {

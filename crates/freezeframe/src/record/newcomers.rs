@@ -43,7 +43,7 @@ impl Fleet {
             self.record_found(target, &claims)?;
         }
         if self.len() == 0 {
-            output::note("no mysqld or mariadbd runs here yet; one that begins is recorded");
+            output::note("no mysqld or mariadbd runs here yet; waiting for one to start");
         }
         let mut watch = Watch {
             newcomers: Newcomers::new(claims.clone()),

@@ -59,33 +59,32 @@ fn judged(
     const CHECK: &str = "clock";
     let set = "set it: timedatectl set-ntp true, or chronyd";
     if passed_ms <= 0 {
-        let says = "the clock since boot stands still: nothing can be put in order";
+        let says = "the clock since boot does not move: records cannot be ordered";
         return CheckResult::failed(CHECK, says, "please report it, with the kernel's version");
     }
     if wall_ms < BORN_MS {
         let says = format!(
-            "the time of day is {}, which is before this program was made",
+            "the time of day is {}, which is before this program was built",
             date_time(wall_ms)
         );
         return CheckResult::failed(CHECK, says, set);
     }
     if parted_ms.abs() > PARTED_MS_MAX {
         let says = format!(
-            "the time of day moved by {parted_ms} ms in {passed_ms} ms; records keep their order, their time of day does not"
+            "the time of day jumped by {parted_ms} ms in {passed_ms} ms; records keep their order, but not their time of day"
         );
         return CheckResult::note(CHECK, says).advised(set);
     }
     if let Some(newest) = newest_ms.filter(|newest| *newest > wall_ms + AHEAD_MS_MAX) {
         let says = format!(
-            "it is {}, and there are records of {}: the clock was set back",
+            "it is {}, but there are records from {}: the clock was set back",
             date_time(wall_ms),
             date_time(newest)
         );
-        return CheckResult::note(CHECK, says).advised("nothing, if it is right now");
+        return CheckResult::note(CHECK, says).advised("nothing, if the time is right now");
     }
     if !has_boot_id {
-        let says =
-            "the kernel does not tell which boot this is: times of two boots cannot be told apart";
+        let says = "the kernel has no boot id: times of two boots cannot be distinguished";
         return CheckResult::note(CHECK, says);
     }
     CheckResult::works(CHECK, format!("runs evenly; it is {}", date_time(wall_ms)))

@@ -42,7 +42,7 @@ impl CreatedDirs {
 pub(super) fn directory(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "directory";
     let dir = scene.dir.display();
-    let chown = "give it to the recorder's user: chown freezeframe: and chmod 700, or name another one (dir, --dir)";
+    let chown = "make the recorder's user its owner: chown freezeframe: and chmod 700, or use another directory (dir, --dir)";
     if let Err(error) = store::make_private_dir(&scene.dir) {
         return vec![CheckResult::failed(CHECK, error.to_string(), chown)];
     }
@@ -50,29 +50,28 @@ pub(super) fn directory(scene: &TestSetup) -> Vec<CheckResult> {
         .prefix(".self-test-")
         .tempfile_in(&scene.dir);
     if let Err(error) = written {
-        let says = format!("{dir}: nothing can be written: {error}");
+        let says = format!("{dir}: cannot write: {error}");
         return vec![CheckResult::failed(CHECK, says, chown)];
     }
     let Ok(there) = scene.dir.metadata() else {
         return vec![CheckResult::failed(
             CHECK,
-            format!("{dir}: it is gone"),
+            format!("{dir}: the file that was written is gone"),
             chown,
         )];
     };
     let mode = there.permissions().mode() & 0o7777;
     let private = format!("chmod 700 {dir}");
     if mode & OTHERS_WRITE != 0 {
-        let says =
-            format!("{dir}: mode {mode:04o}: others can put files in place of the recorder's");
+        let says = format!("{dir}: mode {mode:04o}: others can replace the recorder's files");
         return vec![CheckResult::failed(CHECK, says, private)];
     }
     let mut found = vec![match mode & OTHERS_READ {
-        0 => CheckResult::works(CHECK, format!("{dir}: written to, mode {mode:04o}")),
+        0 => CheckResult::works(CHECK, format!("{dir}: writable, mode {mode:04o}")),
         _ => CheckResult::note(
             CHECK,
             format!(
-                "{dir}: mode {mode:04o}: others see the names of incidents (their files are 0600)"
+                "{dir}: mode {mode:04o}: others can see the names of incidents (their files are 0600)"
             ),
         )
         .advised(private),
@@ -80,7 +79,7 @@ pub(super) fn directory(scene: &TestSetup) -> Vec<CheckResult> {
     let us = rustix::process::geteuid().as_raw();
     if there.uid() != us {
         let says = format!(
-            "the directory is of user {}, this test ran as user {us}, who may have more rights",
+            "the directory belongs to user {}, but this test ran as user {us}, who may have more rights",
             there.uid()
         );
         let to_do = "test it as the recorder's user: docs/install.md, Test a deployment";
@@ -94,7 +93,10 @@ pub(super) fn space(scene: &TestSetup) -> Vec<CheckResult> {
     let place = scene.dir.ancestors().find(|path| path.exists());
     let there = kernel::places::room(place.unwrap_or(Path::new("/")));
     let Ok(there) = there else {
-        let says = format!("{}: its file system does not tell", scene.dir.display());
+        let says = format!(
+            "{}: its file system does not report free space",
+            scene.dir.display()
+        );
         return vec![CheckResult::note(CHECK, says)];
     };
     let disk = Disk {
@@ -118,28 +120,28 @@ fn space_of(disk: Disk, short: u64, files: Option<u64>, history: u64) -> CheckRe
     let says = format!("{} MiB free of {} MiB", mib(free), mib(all));
     if free < FREE_BYTES_MIN {
         let to_do =
-            "make room, or name a directory elsewhere (dir, --dir): no incident could be written";
+            "free some space, or use another directory (dir, --dir): no incident could be written";
         return CheckResult::failed(CHECK, says, to_do);
     }
     if let Some(files) = files.filter(|files| *files < FREE_FILES_MIN) {
-        let says = format!("{says}, but room for {files} more files only");
-        return CheckResult::failed(CHECK, says, "delete files there: its inodes are used up");
+        let says = format!("{says}, but inodes for only {files} more files");
+        return CheckResult::failed(CHECK, says, "delete files there: it has no free inodes");
     }
     if short > 0 {
         let says = format!(
-            "{says}: {} MiB less than must be left, so the history becomes smaller, and old incidents may go",
+            "{says}: {} MiB less than the recorder must leave free, so it shortens the history and may delete old incidents",
             mib(short).max(1)
         );
         return CheckResult::note(CHECK, says)
-            .advised("make room, or set free_mebibytes of [retention]");
+            .advised("free some space, or set free_mebibytes of [retention]");
     }
     if free < history {
         let says = format!(
-            "{says}: less than the history of one server may take ({} MiB)",
+            "{says}: less than the history of one server may need ({} MiB)",
             mib(history)
         );
         return CheckResult::note(CHECK, says)
-            .advised("make room, or set mebibytes of [history] lower");
+            .advised("free some space, or lower mebibytes of [history]");
     }
     CheckResult::works(CHECK, says)
 }
@@ -173,13 +175,13 @@ pub(super) fn incident_file(scene: &TestSetup) -> Vec<CheckResult> {
         let mode = path.metadata().map_err(|error| error.to_string())?;
         let mode = mode.permissions().mode() & 0o777;
         if mode != 0o600 {
-            return Err(format!("its mode is {mode:04o}, and must be 0600"));
+            return Err(format!("its mode is {mode:04o}, but must be 0600"));
         }
         let loaded = read_incident(&path).map_err(|error| error.to_string())?;
         match loaded.damage.first() {
             Some(damage) => Err(damage.line()),
             None if loaded.incident == incident => Ok(()),
-            None => Err("what was read is not what was written".to_owned()),
+            None => Err("the data read back differs from the data written".to_owned()),
         }
     };
     vec![match written() {
@@ -201,7 +203,7 @@ pub(super) fn incident_file(scene: &TestSetup) -> Vec<CheckResult> {
 pub(super) fn history(scene: &TestSetup) -> Vec<CheckResult> {
     const CHECK: &str = "history";
     if scene.config.history.keep == Some(false) {
-        let says = "none is kept (keep = false): an incident whose recorder is killed is lost";
+        let says = "no history is kept (keep = false): if the recorder is killed, the current incident is lost";
         return vec![CheckResult::note(CHECK, says)];
     }
     let begin = Instant::now();
@@ -237,13 +239,13 @@ pub(super) fn history(scene: &TestSetup) -> Vec<CheckResult> {
             Some(one) if one.incident.timeline.series.len() == incident.timeline.series.len() => {
                 Ok(())
             }
-            _ => Err("an incident could not be rebuilt from it".to_owned()),
+            _ => Err("could not rebuild an incident from it".to_owned()),
         }
     };
     vec![match written() {
         Ok(()) => {
             let took = milliseconds(begin);
-            let says = format!("written, and an incident rebuilt from it, in {took} ms");
+            let says = format!("written, and rebuilt an incident from it, in {took} ms");
             CheckResult::works(CHECK, says)
         }
         Err(error) => CheckResult::failed(
@@ -282,7 +284,7 @@ mod tests {
         let full = judged(2 * GIB, Some(99));
         assert_eq!(full.state, State::Failed);
         assert!(
-            full.says.ends_with("room for 99 more files only"),
+            full.says.ends_with("inodes for only 99 more files"),
             "{}",
             full.says
         );

@@ -18,31 +18,31 @@ const WANTED: [Wanted; 5] = [
     Wanted {
         check: "pressure",
         path: "/proc/pressure/memory",
-        without: "no waits for processors, memory and disks by all (signals psi.*)",
+        without: "no pressure signals: how long tasks wait for CPU, memory and disks (psi.*)",
         to_do: "boot with psi=1, where the kernel has CONFIG_PSI",
     },
     Wanted {
         check: "reclaim and compaction",
         path: "/proc/vmstat",
-        without: "causes of memory (huge pages, swapping, reclaim) have no witness",
+        without: "memory causes (huge pages, swapping, reclaim) cannot be found",
         to_do: "the unit must not have ProcSubset=pid",
     },
     Wanted {
         check: "free blocks",
         path: "/proc/buddyinfo",
-        without: "fragmented memory is not seen (signals buddyinfo.*)",
+        without: "fragmented memory cannot be seen (signals buddyinfo.*)",
         to_do: "the unit must not have ProcSubset=pid",
     },
     Wanted {
         check: "disks",
         path: "/proc/diskstats",
-        without: "slow disks have no witness (signals disk.*)",
+        without: "slow disks cannot be found (signals disk.*)",
         to_do: "the unit must not have ProcSubset=pid",
     },
     Wanted {
         check: "kernel log",
         path: "/dev/kmsg",
-        without: "what the kernel killed, and disks that fail, are not in an incident",
+        without: "incidents lack processes that the kernel killed, and disk errors",
         to_do: "CAP_SYSLOG, and DeviceAllow=/dev/kmsg r in the unit",
     },
 ];
@@ -54,7 +54,7 @@ pub(super) fn of_kernel(_: &TestSetup) -> Vec<CheckResult> {
         found.push(match advice.available {
             true => CheckResult::works(advice.evidence, advice.why),
             false => {
-                let says = format!("{}; without it these are not in an incident", advice.why);
+                let says = format!("{}; incidents will lack this evidence", advice.why);
                 let note = CheckResult::note(advice.evidence, says);
                 match advice.cure {
                     Some(cure) => note.advised(cure),
@@ -68,7 +68,7 @@ pub(super) fn of_kernel(_: &TestSetup) -> Vec<CheckResult> {
         if *has {
             continue;
         }
-        let says = format!("not given: without {}", right.without);
+        let says = format!("not granted; missing: {}", right.without);
         let note = CheckResult::note(&right.capability.name().to_uppercase(), says);
         found.push(match &tier.cure {
             Some(cure) => note.advised(cure.clone()),
@@ -102,7 +102,7 @@ fn once(mut found: Vec<CheckResult>) -> Vec<CheckResult> {
             continue;
         };
         match told.contains(to_do) {
-            true => *to_do = "the same".to_owned(),
+            true => *to_do = "as above".to_owned(),
             false => told.push(to_do.clone()),
         }
     }
@@ -138,6 +138,6 @@ mod tests {
         let note = |to_do: &str| CheckResult::note("x", "y").advised(to_do);
         let told = once(vec![note("setcap a"), note("setcap b"), note("setcap a")]);
         let told: Vec<_> = told.into_iter().filter_map(|one| one.to_do).collect();
-        assert_eq!(told, ["setcap a", "setcap b", "the same"]);
+        assert_eq!(told, ["setcap a", "setcap b", "as above"]);
     }
 }

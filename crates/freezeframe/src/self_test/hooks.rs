@@ -24,11 +24,11 @@ pub(super) fn deliver(scene: &TestSetup) -> Vec<CheckResult> {
             let took = begin.elapsed().as_millis();
             CheckResult::works(
                 CHECK,
-                format!("an event went to a receiver on loopback in {took} ms"),
+                format!("sent an event to a receiver on loopback in {took} ms"),
             )
         }
         Err(error) => {
-            let to_do = "without loopback and a directory that can be written hooks tell nobody";
+            let to_do = "hooks need loopback and a writable directory";
             CheckResult::failed(CHECK, error, to_do)
         }
     }];

@@ -191,7 +191,7 @@ impl Tested {
         let seconds = self.took.as_secs_f64();
         text += &match failed {
             0 => {
-                format!("everything needed works: {works} ok, {notes} notes, in {seconds:.1} s\n")
+                format!("OK: {works} ok, {notes} notes, in {seconds:.1} s\n")
             }
             _ => format!(
                 "FAILED: {failed} of {}, in {seconds:.1} s\n",
@@ -279,7 +279,7 @@ impl Begun {
             Ok(found) => found,
             Err(error) => {
                 let to_do = "raise the limit on threads (TasksMax= of the unit, ulimit -u)";
-                let says = format!("no thread can be started: {error}");
+                let says = format!("cannot start a thread: {error}");
                 return vec![CheckResult::failed(self.name, says, to_do)];
             }
         };
@@ -287,12 +287,15 @@ impl Begun {
             Ok(found) => found,
             Err(RecvTimeoutError::Timeout) => vec![CheckResult::failed(
                 self.name,
-                format!("not done in {:.1} s", self.since.elapsed().as_secs_f64()),
-                "the disk, or this host, hangs: see dmesg and /proc/pressure",
+                format!(
+                    "not finished in {:.1} s",
+                    self.since.elapsed().as_secs_f64()
+                ),
+                "the disk or this host hangs: see dmesg and /proc/pressure",
             )],
             Err(RecvTimeoutError::Disconnected) => vec![CheckResult::failed(
                 self.name,
-                "an internal error ended it",
+                "internal error",
                 "please report the line above",
             )],
         }
@@ -324,13 +327,13 @@ mod tests {
         let found = hangs.begin(&scene()).in_time(Duration::from_millis(50));
         assert!(begin.elapsed() < Duration::from_secs(30));
         assert_eq!(found[0].state, State::Failed);
-        assert!(found[0].says.starts_with("not done in "), "{found:?}");
+        assert!(found[0].says.starts_with("not finished in "), "{found:?}");
         let ends = Step {
             name: "ends",
             run: |_| std::panic::resume_unwind(Box::new(())),
         };
         let found = ends.begin(&scene()).in_time(Duration::from_secs(30));
-        assert_eq!(found[0].says, "an internal error ended it");
+        assert_eq!(found[0].says, "internal error");
     }
 
     #[test]
@@ -343,7 +346,7 @@ mod tests {
         assert_eq!(
             tested.as_text(),
             "  ok      a                            x\n  note    b                            y\n\
-             everything needed works: 1 ok, 1 notes, in 1.2 s\n"
+             OK: 1 ok, 1 notes, in 1.2 s\n"
         );
         tested.found.push(CheckResult::failed("c", "z", "mend it"));
         assert!(!tested.is_sound());

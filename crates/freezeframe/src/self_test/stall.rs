@@ -137,12 +137,12 @@ pub(super) fn noticed_and_explained(scene: &TestSetup) -> Vec<CheckResult> {
             let after = stall.at.saturating_sub(incident.stall.onset);
             let rule = stall.triggers.first().map_or("", |first| &first.rule);
             let says =
-                format!("a made-up one is noticed after {after} ms [{rule}] and its end, too");
+                format!("a synthetic stall was noticed after {after} ms [{rule}], and its end");
             CheckResult::works("detector", says)
         }
         other => CheckResult::failed(
             "detector",
-            format!("a made-up stall is seen as {} stalls", other.len()),
+            format!("a synthetic stall was seen as {} stalls", other.len()),
             report,
         ),
     };
@@ -152,7 +152,7 @@ pub(super) fn noticed_and_explained(scene: &TestSetup) -> Vec<CheckResult> {
         Some(first) if first.cause == CAUSE => CheckResult::works(
             "diagnosis",
             format!(
-                "its cause is named: {} ({})",
+                "its cause was named: {} ({})",
                 first.title,
                 first.level.word()
             ),
@@ -160,10 +160,10 @@ pub(super) fn noticed_and_explained(scene: &TestSetup) -> Vec<CheckResult> {
         _ => CheckResult::failed(
             "diagnosis",
             format!(
-                "{CAUSE} is expected, {} is named",
+                "expected {CAUSE}, but {} was named",
                 first.map_or("nothing", |first| first.cause.as_str())
             ),
-            "look at causes of your own first: freezeframe causes lint",
+            "check your own causes first: freezeframe causes lint",
         ),
     };
     vec![noticed, explained]

@@ -34,12 +34,12 @@ fn a_server_that_is_down_fails_the_check() {
     assert_eq!(code, Some(1), "{text}");
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
-        errors[0].contains("no connection") && errors[0].contains("is it up"),
+        errors[0].contains("no connection") && errors[0].contains("check that it is up"),
         "{errors:?}"
     );
-    assert!(!text.contains("nothing was seen"), "{text}");
+    assert!(!text.contains("none was found"), "{text}");
     assert!(
-        text.contains("not judged: the server was not reached"),
+        text.contains("not checked: the server could not be reached"),
         "{text}"
     );
     let (code, answer) = check_json(&["--socket", "/nonexistent/s.sock"]);
@@ -63,7 +63,7 @@ fn a_refused_login_is_one_line_that_says_what_to_do() {
         assert!(errors[0].contains(part), "{part}: {errors:?}");
     }
     assert!(!text.contains("ERROR 1045"), "told again: {text}");
-    assert!(!text.contains("nothing was seen"), "{text}");
+    assert!(!text.contains("none was found"), "{text}");
     // The recorder goes on without, and tells it once.
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().to_str().unwrap();
@@ -83,7 +83,7 @@ fn a_refused_login_is_one_line_that_says_what_to_do() {
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(text.matches("ERROR 1045").count(), 1, "{text}");
     assert!(
-        text.contains("without all that the server tells: no login as nobody_here"),
+        text.contains("missing: everything that needs a login: no login as nobody_here"),
         "{text}"
     );
     // One that is let in by the socket alone has a login, whatever a probe is told over TCP.

@@ -129,7 +129,7 @@ fn a_full_disk_is_told_once_and_recording_goes_on() {
         trouble["error"]
             .as_str()
             .unwrap()
-            .contains("goes on in memory"),
+            .contains("continues in memory"),
         "{trouble}"
     );
     recorder.event("triggered");

@@ -222,7 +222,7 @@ fn a_wrong_hook_and_a_taken_port_are_told_at_once() {
     let output = crate::harness::run(&["record", "--config", config.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("f.toml:1: hooks: each needs one of"),
+        said.contains("f.toml:1: hooks: each hook needs one of"),
         "{said}"
     );
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

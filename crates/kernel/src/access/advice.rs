@@ -127,7 +127,7 @@ fn judge(access: &Access, process: Option<&ProcessAccess>) -> Vec<Judged> {
             access,
             "kernel lock waits",
             CONTENTION_FROM,
-            "tells the waits for its locks",
+            "reports waits for its locks",
         ),
         kernel_names(access),
         server_names(access, process),
@@ -143,7 +143,7 @@ fn lock_waits(access: &Access, evidence: &'static str, from: (u32, u32), words: 
     }
     Judged::no(
         evidence,
-        "we are in a pid namespace of our own, whose process ids the kernel's programs do not know",
+        "freezeframe runs in its own pid namespace, and BPF programs do not know process ids of that",
     )
     .cured_by(Some(
         "run it on the host, or in a container with the host's process ids (hostPID, --pid=host)"
@@ -165,7 +165,7 @@ fn by_bpf(access: &Access, evidence: &'static str, from: (u32, u32), words: &str
     if !access.has_btf {
         return Judged::no(
             evidence,
-            "the kernel was built without its types (CONFIG_DEBUG_INFO_BTF)",
+            "the kernel was built without type information (CONFIG_DEBUG_INFO_BTF)",
         );
     }
     let Err(refusal) = &access.load_bpf else {
@@ -184,7 +184,7 @@ fn by_bpf(access: &Access, evidence: &'static str, from: (u32, u32), words: &str
         evidence,
         "loading a BPF program",
         refusal,
-        "kernel.unprivileged_bpf_disabled does not concern those with CAP_BPF",
+        "kernel.unprivileged_bpf_disabled does not apply with CAP_BPF",
     )
 }
 
@@ -237,20 +237,20 @@ fn kernel_stacks(access: &Access, process: Option<&ProcessAccess>) -> Judged {
 }
 
 fn profile(access: &Access) -> Judged {
-    let evidence = "profile of the processors";
+    let evidence = "CPU profile";
     sampling(
         access,
         evidence,
         &access.sample_processors,
-        "sampling the processors",
+        "sampling the CPUs",
         0,
     )
 }
 
 fn profile_kernel_side(access: &Access, process: Option<&ProcessAccess>) -> Judged {
-    let evidence = "profile, kernel side";
+    let evidence = "CPU profile, kernel side";
     if access.sample_processors.is_ok() {
-        return Judged::yes(evidence, "processors can be sampled with their kernel side");
+        return Judged::yes(evidence, "CPUs can be sampled with their kernel side");
     }
     match process.map(|process| &process.sample_kernel_side) {
         Some(tried) => sampling(access, evidence, tried, "sampling the kernel side", 1),
@@ -265,7 +265,7 @@ fn profile_kernel_side(access: &Access, process: Option<&ProcessAccess>) -> Judg
 }
 
 fn profile_of_process(access: &Access, process: &ProcessAccess) -> Judged {
-    let evidence = "profile of the server alone";
+    let evidence = "CPU profile of the server";
     match &process.sample_user_side {
         Ok(()) => Judged::yes(evidence, "its threads can be sampled"),
         Err(refusal)
@@ -317,7 +317,7 @@ fn sampling(
         } else {
             format!("{what} needs {} ({})", names(&lacks), refusal.text)
         };
-        let other = (paranoid > highest).then(|| format!("or, for everybody: {setting}"));
+        let other = (paranoid > highest).then(|| format!("or, for all users: {setting}"));
         return Judged::no(evidence, why).lacking(lacks).cured_by(other);
     }
     // Some distributions' kernels with a setting above the original ones ask for CAP_SYS_ADMIN in spite of PERFMON.
@@ -389,7 +389,7 @@ fn server_names(access: &Access, process: Option<&ProcessAccess>) -> Judged {
             access,
             process,
             evidence,
-            "its memory map cannot be read, without which its stacks cannot be unwound",
+            "its memory map cannot be read, so its stacks cannot be unwound",
             refusal,
             lacks,
         ),
@@ -416,7 +416,7 @@ fn refused(
     if lacks.is_empty() {
         let yama = match access.yama_ptrace_scope {
             Some(3) => {
-                "; kernel.yama.ptrace_scope is 3, which allows it to nobody until the next boot"
+                "; kernel.yama.ptrace_scope is 3, which forbids it to everybody until the next boot"
             }
             _ => "",
         };
@@ -429,7 +429,7 @@ fn refused(
         );
     }
     let reason = match (process.same_uid, process.dumpable, access.yama_ptrace_scope) {
-        (true, false, _) => "it runs as our user, but was started by another one and changed to it, which closes it to its own user (it would not if it was started as its user, as by systemd with User=)".to_owned(),
+        (true, false, _) => "it was started by another user and then changed to ours, so the kernel closes it to us (not if it starts as its user, as with User= of systemd)".to_owned(),
         (true, true, Some(scope)) if scope > 0 => {
             format!("kernel.yama.ptrace_scope is {scope}")
         }
@@ -454,14 +454,14 @@ fn held_back(
     if !refusal.is_permission() {
         return Judged::no(evidence, format!("{what} does not work: {}", refusal.text));
     }
-    let refused = format!("refused in spite of the capabilities: {what}");
+    let refused = format!("refused despite the capabilities: {what}");
     if !access.in_first_user_namespace {
         return Judged::no(
             evidence,
-            format!("{refused}: ours count only inside a user namespace"),
+            format!("{refused}: they count only inside our user namespace"),
         )
         .cured_by(Some(
-            "run it outside of the user namespace (a rootless container cannot)".to_owned(),
+            "run it outside the user namespace (not possible in a rootless container)".to_owned(),
         ));
     }
     if let Some(lockdown) = access

@@ -19,7 +19,7 @@ pub struct TierRight {
 pub const TIER_RIGHTS: [TierRight; 5] = [
     TierRight {
         capability: Capability::Perfmon,
-        without: "what the processors run (profile), and with CAP_BPF the stacks and exact lock waits",
+        without: "the CPU profile; with CAP_BPF also stacks and exact lock waits",
     },
     TierRight {
         capability: Capability::Bpf,
@@ -35,7 +35,7 @@ pub const TIER_RIGHTS: [TierRight; 5] = [
     },
     TierRight {
         capability: Capability::DacReadSearch,
-        without: "the server's error log and sockets: accept queue, requests without an answer; stacks where BPF is not to be had",
+        without: "the server's error log and sockets: accept queue, requests without an answer; stacks where BPF cannot be used",
     },
 ];
 

@@ -221,7 +221,7 @@ fn end(limit: i64) -> ! {
         power /= 10;
     }
     line.push(
-        b" MiB of memory, which is the limit; give a smaller part of it\n"
+        b" MiB of memory, which is the limit; use a smaller part\n"
             .iter()
             .copied(),
     );

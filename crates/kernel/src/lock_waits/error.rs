@@ -8,14 +8,14 @@ use thiserror::Error as ThisError;
 #[derive(Debug, ThisError)]
 pub enum WaitError {
     /// The process does not exist, or the id is that of a thread.
-    #[error("there is no process {pid}")]
+    #[error("no process {pid}")]
     NoProcess {
         /// The id asked for.
         pid: u32,
     },
     /// This program sees other process ids than the kernel.
     #[error(
-        "this program runs in a pid namespace of its own, so its process ids are not the kernel's: run it on the host, or the container with the host's pid namespace"
+        "this program runs in its own pid namespace, so its process ids differ from the kernel's: run it on the host, or in a container with the host's pid namespace"
     )]
     PidNamespace,
     /// The system refused it.
@@ -115,7 +115,7 @@ fn cure(effective: Option<u64>) -> String {
         .map(|(_, name)| name)
         .collect();
     if missing.is_empty() {
-        "the capabilities are there, so a seccomp filter, kernel lockdown or a security module refuses it: allow bpf(2) there".to_owned()
+        "the capabilities are effective, so a seccomp filter, kernel lockdown or a security module refuses it: allow bpf(2) there".to_owned()
     } else {
         format!("needs {} (or root)", missing.join(" and "))
     }

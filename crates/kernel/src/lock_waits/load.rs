@@ -109,7 +109,7 @@ fn load_tracepoint(
         .map_err(|e| match e {
             ProgramError::Btf(BtfError::UnknownBtfTypeName { .. }) => WaitError::KernelLacks {
                 what: tracepoint,
-                needs: "contention_begin is there from 5.19 on; futex waits can be counted without",
+                needs: "contention_begin needs Linux 5.19; futex waits can be counted without it",
             },
             e => classify("loading BPF programs", &e),
         })

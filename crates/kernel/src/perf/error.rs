@@ -39,7 +39,7 @@ pub enum PerfError {
     },
     /// Not even the smallest ring fits in what may be locked in memory.
     #[error(
-        "no memory for perf rings of {bytes} bytes on each of {processors} processors: perf_event_mlock_kb is {}, the limit on locked memory {}; setcap cap_ipc_lock=ep, LimitMEMLOCK= or sysctl kernel.perf_event_mlock_kb allow more",
+        "no memory for perf rings of {bytes} bytes on each of {processors} CPUs: perf_event_mlock_kb is {}, the limit on locked memory {}; setcap cap_ipc_lock=ep, LimitMEMLOCK= or sysctl kernel.perf_event_mlock_kb allow more",
         text(*mlock_kb), text(*locked_limit_bytes)
     )]
     Memory {
@@ -96,7 +96,7 @@ pub(super) fn refusal(circumstances: Circumstances, source: io::Error) -> PerfEr
         privileged,
     } = circumstances;
     let what = match (asked, kernel) {
-        (Asked::Machine, _) => "sampling the processors",
+        (Asked::Machine, _) => "sampling the CPUs",
         (Asked::Process, true) => "sampling the process with its kernel side",
         (Asked::Process, false) => "sampling the process",
     };
@@ -109,13 +109,13 @@ pub(super) fn refusal(circumstances: Circumstances, source: io::Error) -> PerfEr
     let setting = paranoid.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
     let (why, cure) = if privileged && source.raw_os_error() == Some(libc::EPERM) {
         (
-            "the capability is there, so a seccomp filter or the kernel's lockdown forbids perf_event_open".to_owned(),
+            "the capability is effective, so a seccomp filter or the kernel's lockdown forbids perf_event_open".to_owned(),
             "allow the system call in the container's seccomp profile (--cap-add PERFMON does in newer runtimes)".to_owned(),
         )
     } else if privileged {
         (
             format!(
-                "the capability is there; kernel.perf_event_paranoid is {setting}, which some kernels answer with CAP_SYS_ADMIN only"
+                "the capability is effective, but kernel.perf_event_paranoid is {setting}, and some kernels then require CAP_SYS_ADMIN"
             ),
             format!("sysctl kernel.perf_event_paranoid={highest}"),
         )

@@ -77,7 +77,7 @@ fn socket_inodes(proc: &ProcRoot, pid: u32, absent: &mut Vec<String>) -> Option<
     let entries = fs::read_dir(&directory)
         .map_err(|e| {
             let e = io_error(&directory, e);
-            absent.push(format!("{e} (so its listening sockets are not known)"));
+            absent.push(format!("{e} (so its listening sockets are unknown)"));
         })
         .ok()?;
     let mut inodes = HashSet::new();
@@ -85,7 +85,7 @@ fn socket_inodes(proc: &ProcRoot, pid: u32, absent: &mut Vec<String>) -> Option<
     for (n, entry) in entries.flatten().enumerate() {
         if n == DESCRIPTORS_MAX {
             absent.push(format!(
-                "{}: only the first {DESCRIPTORS_MAX} file descriptors were looked at",
+                "{}: only the first {DESCRIPTORS_MAX} file descriptors were read",
                 directory.display()
             ));
             break;
@@ -98,7 +98,9 @@ fn socket_inodes(proc: &ProcRoot, pid: u32, absent: &mut Vec<String>) -> Option<
         }
     }
     if let Some(e) = refused {
-        absent.push(format!("{e} (so its listening sockets are not all known)"));
+        absent.push(format!(
+            "{e} (so some of its listening sockets are unknown)"
+        ));
     }
     Some(inodes)
 }

@@ -89,7 +89,8 @@ impl BpfThreads {
         match starts.first() {
             Some(&(_, start_ns)) => way.settings.leader_start_ns = start_ns,
             None => {
-                let reason = "the program does not see the process: it is in a pid namespace that is not below this one";
+                let reason =
+                    "the BPF program cannot see the process: its pid namespace is not below ours";
                 return Err(OpenError::Refused(reason.to_owned()));
             }
         }

@@ -109,16 +109,13 @@ impl Default for SnapshotOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The process has ended, or its id is another's now.
-    #[error("process {pid} is gone")]
+    #[error("process {pid} has ended")]
     Gone {
         /// The process.
         pid: u32,
     },
     /// No way is open on this machine; each with the reason and, where it is known, the cure.
-    #[error(
-        "no way to take the stacks of process {pid}: {}",
-        refusal::list(refused)
-    )]
+    #[error("cannot read the stacks of process {pid}: {}", refusal::list(refused))]
     NoWay {
         /// The process.
         pid: u32,
@@ -134,7 +131,7 @@ pub enum SnapshotError {
         source: io::Error,
     },
     /// The kernel's records are not what the BPF program writes.
-    #[error("a record of the BPF program is not whole")]
+    #[error("a record of the BPF program is incomplete")]
     Record,
 }
 
@@ -327,7 +324,7 @@ fn open_way(way: Way, pid: u32, options: &SnapshotOptions) -> Result<Taker, Open
             ptrace::PtraceThreads::open(pid, options).map(Taker::Ptrace)
         }
         Way::Ptrace => Err(OpenError::Refused(
-            "stops the server's threads, and that was not asked for".to_owned(),
+            "it stops the server's threads; not tried without --force-stop".to_owned(),
         )),
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn bpf(what: &str, error: &(dyn Error + 'static)) -> String {
         let lacking = bpf_lacking(effective_capabilities());
         if lacking.is_empty() {
             return format!(
-                "{said} (the capabilities are there: a seccomp filter, a user namespace or kernel lockdown refuses it)"
+                "{said} (the capabilities are effective, so a seccomp filter, a user namespace or kernel lockdown refuses it)"
             );
         }
         return format!("needs {}, or root ({said})", lacking.join(" and "));
@@ -87,14 +87,13 @@ pub(super) fn proc(error: Errno, what: &str, pid: u32) -> String {
     }
     if lacking.is_empty() {
         return format!(
-            "{said} (the capabilities are there: a security module, a user namespace or a tracer refuses it)"
+            "{said} (the capabilities are effective, so a security module, a user namespace or a tracer refuses it)"
         );
     }
     let needs = format!("needs {}, or root ({said})", lacking.join(" and "));
     if same_user(pid) {
         return format!(
-            "{needs}; being of the server's user is not enough, because the server may not be dumped (it was started as \
-             root and changed its user) or kernel.yama.ptrace_scope forbids it"
+            "{needs}; it is not enough to run as the server's user, because the server is not dumpable (it was started as root and changed its user) or kernel.yama.ptrace_scope forbids it"
         );
     }
     needs
@@ -108,7 +107,7 @@ pub(super) fn ptrace(error: Errno, pid: u32) -> String {
             if tracer == 0 {
                 return proc(error, "PTRACE_SEIZE", pid);
             }
-            format!("process {tracer} traces it already, and only one can")
+            format!("process {tracer} already traces it, and only one can")
         }
         _ => format!("PTRACE_SEIZE: {}", io::Error::from(error)),
     }

@@ -97,7 +97,7 @@ impl Drop for Running {
 
 fn run(words: &[String], ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err("no program is named".to_owned());
+        return Err("the program is missing".to_owned());
     };
     let child = Command::new(program)
         .args(arguments)
@@ -105,7 +105,7 @@ fn run(words: &[String], ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
+        .map_err(|error| format!("cannot be started: {error}"))?;
     let mut running = Running(child);
     let Some(output) = running.0.stdout.take() else {
         return Err("it has no output".to_owned());

@@ -33,12 +33,12 @@ pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> 
         Some(Some(count)) => tell(
             "statements over the unix socket",
             Reason::Unsupported,
-            format!("{count} clients are connected by it, and it has no packets"),
+            format!("{count} clients use it, and it has no packets"),
         ),
         Some(None) | None => tell(
             "statements over the unix socket",
             Reason::Unsupported,
-            "it has no packets; how many clients are connected by it is not known".to_owned(),
+            "it has no packets; how many clients use it is unknown".to_owned(),
         ),
     }
     if seen.guessed > 0 {
@@ -60,7 +60,7 @@ pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> 
             "packets",
             Reason::Limit,
             format!(
-                "{} of {} found no room: statements are missing",
+                "{} of {} packets were lost: statements are missing",
                 captured.lost,
                 captured.lost + captured.packets
             ),
@@ -78,7 +78,7 @@ pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> 
         tell(
             "packets",
             Reason::Unsupported,
-            "the server is in another network namespace: only what passes through this one is seen"
+            "the server is in another network namespace: only packets that pass through this one are seen"
                 .to_owned(),
         );
     }
@@ -87,7 +87,7 @@ pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> 
 
 fn before_words(seen: &Connections) -> String {
     let before = format!(
-        "{} of {} connections began before the capture: what they spoke was guessed",
+        "{} of {} connections began before the capture: their protocol was guessed",
         seen.guessed, seen.seen
     );
     let named = seen.named.min(seen.guessed);
@@ -95,7 +95,7 @@ fn before_words(seen: &Connections) -> String {
         return format!("{before}, their prepared statements have no text");
     }
     format!(
-        "{before}; the server told the users and databases of {named} and the texts of {} prepared statements (up to 1,024 bytes each)",
+        "{before}; the server reported the users and databases of {named} and the texts of {} prepared statements (up to 1,024 bytes each)",
         seen.prepared
     )
 }

@@ -136,7 +136,7 @@ impl Recorder {
         let until = now.saturating_add(for_ms);
         let trigger = Trigger {
             rule: Stall::REQUESTED.to_owned(),
-            says: "somebody asked for an incident".to_owned(),
+            says: "an incident was requested".to_owned(),
         };
         let id = match self.capture.as_mut().filter(|capture| capture.is_open(now)) {
             Some(capture) => {

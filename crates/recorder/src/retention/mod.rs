@@ -186,10 +186,7 @@ impl Retention {
             if let Err(error) = one.delete() {
                 self.send_notice(
                     &one.server,
-                    Notice::Room(format!(
-                        "{}: cannot be deleted: {error}",
-                        one.path.display()
-                    )),
+                    Notice::Room(format!("{}: cannot delete: {error}", one.path.display())),
                 );
                 continue;
             }
@@ -209,8 +206,7 @@ impl Retention {
             self.told_helpless = true;
             let free = disk.map_or(0, |disk| disk.free >> 20);
             let says = format!(
-                "the disk of {} has {free} MiB left, less than there should be; deleting incidents would not change that, so \
-                 none is deleted: make room there",
+                "the disk of {} has {free} MiB left, which is too little; deleting incidents would not help, so none was deleted: free some space there",
                 self.dir.display()
             );
             self.send_notice("", Notice::Room(says));

@@ -222,7 +222,7 @@ pub(crate) fn connect_to(
     let mut last = ServerError {
         outcome: model::ProbeOutcome::Refused,
         code: None,
-        text: "no socket or port of the server is known".to_owned(),
+        text: "the server's socket and port are unknown".to_owned(),
     };
     for address in addresses {
         match Session::connect_quiet(&address, shared.login(), waits.clone()) {

@@ -71,7 +71,7 @@ fn query(state: &mut QueryProbe) -> Outcome {
         return Err(error.absent("query probe"));
     }
     let Some(result) = ask(state) else {
-        let detail = "no socket or port of the server is known";
+        let detail = "the server's socket and port are unknown";
         return Err(Absent::new("query probe", Reason::NoConnection, detail));
     };
     let is_late = result.outcome == ProbeOutcome::TimedOut || result.took >= LATE;
@@ -159,7 +159,7 @@ fn connect(state: &mut ConnectProbe) -> Outcome {
     }
     state.pause.revivals = revivals;
     let Some((address, result)) = knock(state) else {
-        let detail = "no socket or port of the server is known";
+        let detail = "the server's socket and port are unknown";
         return Err(Absent::new("connect probe", Reason::NoConnection, detail));
     };
     let is_unanswered = result.outcome == ProbeOutcome::TimedOut;
