@@ -44,7 +44,7 @@ fn crash(incident: &Incident) -> Option<String> {
         .flat_map(|timed| timed.text.body().lines());
     let is_crash = |line: &&str| CRASHES.iter().any(|words| line.contains(words));
     let found = lines.any(|line| is_crash(&line));
-    found.then(|| "the error log tells of a crash of the server".to_owned())
+    found.then(|| "the error log reports a crash of the server".to_owned())
 }
 
 /// Locks whose waiters and holders the server told.

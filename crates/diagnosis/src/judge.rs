@@ -239,7 +239,7 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
             Some(_) => !holds && unknown.is_empty(),
         };
         if missing {
-            let why = format!("a necessary sign is not there: {}", not.join(", and "));
+            let why = format!("a necessary sign is missing: {}", not.join(", and "));
             return Needed::Missing(why, looked_in);
         }
         let open = match group {

@@ -62,7 +62,7 @@ impl Seen {
     /// The name under which such evidence is a source, and what shares are of, in words.
     fn names(self) -> [&'static str; 2] {
         match self {
-            Self::Profile => [provenance::PROFILE, "the samples of the processors"],
+            Self::Profile => [provenance::PROFILE, "the CPU samples"],
             Self::Host => ["host-profile", "the samples beside the server"],
             Self::AtWork => [
                 "threads-at-work",

@@ -62,7 +62,7 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
         text.push('.');
     }
     if let Some(actor) = actors::in_front(&main.actors) {
-        text.push_str(&format!(" In front of all: {}.", actor.says));
+        text.push_str(&format!(" First in the queue: {}.", actor.says));
     }
     let others: Vec<String> = findings
         .iter()
@@ -121,7 +121,7 @@ pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> S
         }
     }
     text.push_str(&format!(
-        " Not judged, because evidence is absent{absent}: {causes}."
+        " Not checked, because evidence is missing{absent}: {causes}."
     ));
     text
 }

@@ -173,7 +173,7 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
         return Judged::Unknown(missing);
     }
     if over == Over::Every && !idle.is_empty() {
-        return not(format!("{what} was not so throughout"));
+        return not(format!("{what} was not so all the time"));
     }
     let above = limits.above.filter(|limit| value < *limit);
     if let Some(limit) = above.or(limits.below.filter(|limit| value > *limit)) {

@@ -108,7 +108,7 @@ fn contention_in_the_allocator_is_no_flood_and_no_compaction() {
     assert!(verdict.sentence.starts_with(
         "No known cause fits what was recorded. Seen: SELECT 1 took 3.2 s, the limit is 1 s."
     ));
-    assert!(rejection(&verdict, "thp-compaction").contains("a necessary sign is not there"));
+    assert!(rejection(&verdict, "thp-compaction").contains("a necessary sign is missing"));
 }
 
 #[test]
@@ -420,5 +420,5 @@ fn long_selects_are_not_row_locks() {
         .busy(&[("select", "Sending data", "app", 40)])
         .verdict();
     assert_eq!(named(&verdict), []);
-    assert!(rejection(&verdict, "row-lock-pileup").starts_with("a necessary sign is not there"));
+    assert!(rejection(&verdict, "row-lock-pileup").starts_with("a necessary sign is missing"));
 }

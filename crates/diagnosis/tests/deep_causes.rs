@@ -127,7 +127,7 @@ fn system_time_alone_points_at_nothing_in_particular() {
         .verdict();
     assert_eq!(named(&verdict), []);
     assert!(
-        !verdict.sentence.contains("Not judged"),
+        !verdict.sentence.contains("Not checked"),
         "{}",
         verdict.sentence
     );

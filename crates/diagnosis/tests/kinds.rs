@@ -115,7 +115,7 @@ fn a_profile_tells_the_share_of_a_function() {
     );
     assert_eq!(
         why_not(&Story::healthy(), COMPACTION),
-        "a necessary sign is not there: the share of samples in /^compact_zone$|^isolate_freepages/ \
+        "a necessary sign is missing: the share of samples in /^compact_zone$|^isolate_freepages/ \
          was 0 %, the limit is 20 %"
     );
     assert_eq!(says(&compaction().unchanged(), COMPACTION), None);
@@ -150,7 +150,7 @@ fn a_profile_of_few_samples_says_nothing() {
     assert!(why_not(&compaction(), &many).contains("had nothing to count"));
     assert!(
         why_not(&compaction().without_stacks(), COMPACTION)
-            .contains("Not judged, because evidence is absent (profile): x.")
+            .contains("Not checked, because evidence is missing (profile): x.")
     );
 }
 
@@ -204,7 +204,7 @@ fn stacks_tell_where_threads_stand() {
     assert_eq!(says(&queue().unchanged(), QUEUE), None);
     assert_eq!(
         why_not(&Story::healthy(), QUEUE),
-        "a necessary sign is not there: the number of threads in /^__lll_lock_wait/ under /^malloc$/ \
+        "a necessary sign is missing: the number of threads in /^__lll_lock_wait/ under /^malloc$/ \
          was 0, the limit is 2",
         "half of the four sessions that are in statements"
     );

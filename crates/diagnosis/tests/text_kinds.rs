@@ -184,7 +184,7 @@ fn waits_are_counted_as_share_and_by_the_longest() {
     );
     assert_eq!(
         why_not(&incident, &share(5), QUESTIONS),
-        "a necessary sign is not there: the share of waits for InnoDB's latches created in /btr0sea/ \
+        "a necessary sign is missing: the share of waits for InnoDB's latches created in /btr0sea/ \
          had nothing to count"
     );
 }
@@ -194,7 +194,7 @@ fn a_list_without_waits_is_zero_and_no_list_is_unknown() {
     let empty = bare().semaphores(63, &[]).build();
     assert_eq!(
         why_not(&empty, AHI, QUESTIONS),
-        "a necessary sign is not there: the number of waits for InnoDB's latches created in \
+        "a necessary sign is missing: the number of waits for InnoDB's latches created in \
          /^btr0sea\\.c/ was 0, the limit is 3"
     );
     for none in [
@@ -204,7 +204,7 @@ fn a_list_without_waits_is_zero_and_no_list_is_unknown() {
         bare().text(63, TextKind::Semaphores, "{broken"),
     ] {
         let why = why_not(&none.build(), AHI, QUESTIONS);
-        assert!(why.contains("evidence is absent (innodb): x."), "{why}");
+        assert!(why.contains("evidence is missing (innodb): x."), "{why}");
     }
 }
 
@@ -267,18 +267,24 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
 fn a_log_that_was_read_and_silent_is_zero_and_one_that_was_not_read_is_unknown() {
     assert_eq!(
         why_not(&bare().kernel_log(&[]).build(), FULL, QUESTIONS),
-        "a necessary sign is not there: the number of lines in the kernel's log like \
+        "a necessary sign is missing: the number of lines in the kernel's log like \
          /Out of memory: Killed process|oom-kill:/ was 0, the limit is 1"
     );
     // Nothing points at the cause but load: it is not told of.
     let silent = bare().build();
     assert!(says(&silent, FULL).is_none());
     let why = why_not(&silent, FULL, QUESTIONS);
-    assert!(why.contains("evidence is absent (kernel_log): x."), "{why}");
+    assert!(
+        why.contains("evidence is missing (kernel_log): x."),
+        "{why}"
+    );
     // A log of which the copy ends before the stall.
     let early = bare().text(20, TextKind::KernelLog, "a").build();
     let why = why_not(&early, FULL, QUESTIONS);
-    assert!(why.contains("evidence is absent (kernel_log): x."), "{why}");
+    assert!(
+        why.contains("evidence is missing (kernel_log): x."),
+        "{why}"
+    );
     let around = bare()
         .text(20, TextKind::KernelLog, "a")
         .text(85, TextKind::KernelLog, "b")
@@ -325,7 +331,7 @@ fn an_innodb_status_is_read_by_section() {
     }
     assert_eq!(
         why_not(&incident, &prepared("section = \"FILE I/O\"\n"), QUESTIONS),
-        "a necessary sign is not there: the number of lines in InnoDB's status, FILE I/O, like \
+        "a necessary sign is missing: the number of lines in InnoDB's status, FILE I/O, like \
          /PREPARED/ was 0, the limit is 1"
     );
     let active = "section = \"TRANSACTIONS\"\nline = 'ACTIVE (\\(PREPARED\\) )?(?P<number>\\d+) sec'\n\
@@ -344,7 +350,7 @@ fn an_innodb_status_is_read_by_section() {
         .text(63, TextKind::InnodbStatus, &STATUS[..200])
         .build();
     let why = why_not(&cut, &deadlock, QUESTIONS);
-    assert!(why.contains("evidence is absent (innodb): x."), "{why}");
+    assert!(why.contains("evidence is missing (innodb): x."), "{why}");
 }
 
 #[test]
@@ -652,12 +658,12 @@ fn a_single_snapshot_of_stacks_is_evidence() {
             source_says("stacks", "75 %")
         );
         let why = why_not(&incident, &lock("per_second", 1.0), beside);
-        assert!(why.contains("evidence is absent (stacks)"), "{why}");
+        assert!(why.contains("evidence is missing (stacks)"), "{why}");
         assert_eq!(says(&incident, profile), source_says("profile", "100 %"));
         // How many processors that were, nobody knows.
         let cpus = profile.replace("\"share\"", "\"cpus\"");
         let why = why_not(&incident, &cpus, beside);
-        assert!(why.contains("evidence is absent (profile)"), "{why}");
+        assert!(why.contains("evidence is missing (profile)"), "{why}");
     }
 }
 
@@ -670,5 +676,5 @@ fn one_reading_among_holes_is_not_a_single_one() {
     let sign = "kind = \"measure\"\nmeasure = \"max(status.Threads_running)\"\nunit = \"count\"\nabove = 50\nsays = \"a\"";
     let beside = "kind = \"processlist\"\nstate = \"Sending\"\ncounting = \"sessions\"\nabove = 1";
     let why = why_not(&story.build(), sign, beside);
-    assert!(why.contains("evidence is absent (status): x."), "{why}");
+    assert!(why.contains("evidence is missing (status): x."), "{why}");
 }

@@ -270,7 +270,7 @@ fn without_a_login_nothing_is_claimed_and_the_reader_is_told() {
     assert_eq!(
         head,
         "No known cause fits what was recorded. Seen: SELECT 1 took 3.2 s, the limit is 1 s. Not \
-         judged, because evidence is absent (innodb, processlist, replica, sessions, statements, status, variables): \
+         checked, because evidence is missing (innodb, processlist, replica, sessions, statements, status, variables): \
          show-warnings-flood"
     );
     assert!(others.ends_with(" other causes."), "{others}");
@@ -368,7 +368,7 @@ fn a_record_with_holes_does_not_say_that_something_was_not_there() {
     assert!(
         verdict
             .sentence
-            .ends_with("Not judged, because evidence is absent (vmstat): direct-reclaim, numa-swap, thp-compaction."),
+            .ends_with("Not checked, because evidence is missing (vmstat): direct-reclaim, numa-swap, thp-compaction."),
         "{}",
         verdict.sentence
     );
@@ -446,7 +446,7 @@ fn an_empty_record_says_so() {
     assert_eq!(named(&verdict), []);
     assert!(verdict.rejected.is_empty(), "{:?}", verdict.rejected);
     assert!(
-        verdict.sentence.contains("Not judged"),
+        verdict.sentence.contains("Not checked"),
         "{}",
         verdict.sentence
     );

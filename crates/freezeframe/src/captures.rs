@@ -67,13 +67,13 @@ pub(crate) fn run(args: &Import) -> Result<ExitCode> {
     // What is in the way is told before any work is done.
     if !args.force && args.output.symlink_metadata().is_ok() {
         bail!(
-            "{}: it is there already; --force replaces it",
+            "{}: already exists; --force replaces it",
             args.output.display()
         );
     }
     let found = opened(&args.paths)?;
     if let Some(path) = found.frames.only(&found) {
-        bail!("{path}: it is an incident of freezeframe already: explain takes it as it is");
+        bail!("{path}: this is already an incident; use it with explain as it is");
     }
     let (incident, sources) = incident_of(&found, &args.paths)?;
     store::write_incident_file(&incident, &args.output)?;
@@ -133,15 +133,15 @@ pub(crate) fn incident_of(
             let incident = export_parts::join(incident, &found.stretches, &mut sources);
             Ok((incident, sources))
         }
-        None if sources.is_empty() => bail!("there is no file in it"),
+        None if sources.is_empty() => bail!("no file in it"),
         None if found.frames.only_these(found) > 1 => bail!(
-            "these are {} incidents, and a verdict is on one: give one of them (freezeframe compare A B compares two, explain A B --html FILE shows both)",
+            "{} incidents were given, but only one can be explained: name one (or use freezeframe compare A B, explain A B --html FILE)",
             found.frames.only_these(found)
         ),
         None => {
             let told: Vec<String> = sources.iter().take(3).map(SourceRead::line).collect();
             bail!(
-                "nothing in it is known as evidence of a stall: {}",
+                "no evidence of a stall was recognised in it: {}",
                 told.join("; ")
             )
         }
@@ -190,7 +190,7 @@ fn together(sources: Vec<SourceRead>) -> Vec<SourceRead> {
     kept.push(SourceRead {
         path: format!("{} files", names.len()),
         kind: "unknown".to_owned(),
-        skipped: Some(format!("nothing known in them: {named}")),
+        skipped: Some(format!("nothing was recognised in: {named}")),
         ..SourceRead::default()
     });
     kept
@@ -314,18 +314,16 @@ impl OpenedCaptures {
                     let path = format!("{path}/{name}");
                     match self.account.hold(text.into_bytes()) {
                         Some(bytes) => self.add(path, bytes),
-                        None => self.note_cut(
-                            path,
-                            "left out: what was read before is all that is kept in memory"
-                                .to_owned(),
-                        ),
+                        None => {
+                            self.note_cut(path, "left out: the memory limit was reached".to_owned())
+                        }
                     }
                 }
             }
             Ok(None) => match self.frames.add(path.clone(), file) {
                 Ok(()) => {}
                 Err(error) => {
-                    let why = format!("an SQLite file that is no replay of dolphie; {error:#}");
+                    let why = format!("an SQLite file, but not a dolphie replay; {error:#}");
                     self.note(path, why);
                 }
             },
@@ -346,7 +344,7 @@ impl OpenedCaptures {
         let (path, why) = match self.left_out.len() {
             0..NOTES_MAX => (path, why),
             NOTES_MAX => {
-                let why = "what else was left out is not told one by one".to_owned();
+                let why = "more was left out, not listed here".to_owned();
                 ("more files".to_owned(), why)
             }
             _ => return,

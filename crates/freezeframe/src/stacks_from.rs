@@ -46,9 +46,7 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
         }
     };
     if counted == CountUnit::Threads && !evidence.profiles.is_empty() {
-        output::note(
-            "samples of the processors are in it too: `explain` counts them; these are the threads",
-        );
+        output::note("it also has CPU samples, which `explain` shows; here are the threads");
     }
     let groups = match counted {
         CountUnit::Threads => threads,

@@ -23,8 +23,7 @@ const COPY_BYTES: usize = 16;
 const SPENT_PERCENT: u64 = 80;
 
 /// Why sections are not read.
-pub(crate) const SPENT: &str =
-    "left out: what was read before takes all the memory that there is for it";
+pub(crate) const SPENT: &str = "left out: the memory limit was reached";
 
 /// Whether this process has so much in memory that nothing more may be read. Never where it has no
 /// limit.

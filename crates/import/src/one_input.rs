@@ -67,7 +67,7 @@ impl OneInput {
         {
             self.whole(input, format, read);
         } else if head(input, HEAD_BYTES).contains(&0) {
-            self.skip(input, None, "unknown", "it is no text".to_owned());
+            self.skip(input, None, "unknown", "not a text".to_owned());
         } else {
             self.text(input, bytes);
         }
@@ -228,7 +228,7 @@ impl OneInput {
                     input,
                     Some((1, last)),
                     "unknown",
-                    format!("nothing known in {count} lines of text: no stacks, listings, statuses or log lines"),
+                    format!("nothing recognised in {count} lines of text: no stacks, listings, statuses or log lines"),
                 ),
             }
         } else {
@@ -252,9 +252,8 @@ impl OneInput {
             self.reads.push((&sentences::FORMAT, within));
         }
         if let Some(last) = cut {
-            let why = format!(
-                "the lines up to {last} were read, the rest was left out: they take too much memory"
-            );
+            let why =
+                format!("only the lines up to {last} were read: the rest needs too much memory");
             self.skip(input, None, READ_IN_PART, why);
         }
         if bytes.len() < input.bytes.len() {

@@ -99,7 +99,7 @@ fn the_sentence_tells_what_the_server_said_where_no_cause_fits() {
     );
     // A list of all that is absent helps nobody in a sentence.
     assert!(
-        told.contains("Not judged, because evidence is absent: "),
+        told.contains("Not checked, because evidence is missing: "),
         "{told}"
     );
 }

@@ -78,7 +78,7 @@ impl Filter {
         match reader.words.get(reader.at) {
             None => Ok(filter),
             Some(word) => Err(FilterError(format!(
-                "`{}`: and or or missing before it",
+                "`{}`: `and` or `or` is missing before it",
                 word.text
             ))),
         }
@@ -252,7 +252,9 @@ impl Reader<'_> {
         };
         match self.take() {
             Some((with, _)) => Ok(Filter::Column((*known).to_owned(), how, with)),
-            None => Err(FilterError(format!("{text}: compared with what?"))),
+            None => Err(FilterError(format!(
+                "{text}: the value to compare with is missing"
+            ))),
         }
     }
 
@@ -323,7 +325,7 @@ mod tests {
     fn mistakes_are_told() {
         for (filter, wanted) in [
             ("", "something is missing"),
-            ("time >", "compared with what"),
+            ("time >", "the value to compare with"),
             ("cpu > 2", "no column `cpu`; here are time, user, state"),
             ("(time > 2", "`)` is missing"),
             ("time > 2 user = x", "missing before it"),

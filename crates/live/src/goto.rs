@@ -24,7 +24,7 @@ pub fn parse_time(text: &str, now_ms: i64, last_ms: i64) -> Result<i64, String> 
             .map_err(|error| error.to_string());
     }
     let Ok(time) = text.parse::<Time>() else {
-        return Err("no time: 03:12, 03:12:07, -10s, +5m, 2026-11-27 03:12".to_owned());
+        return Err("not a time: use 03:12, 03:12:07, -10s, +5m, 2026-11-27 03:12".to_owned());
     };
     let last = Timestamp::from_millisecond(last_ms).map_err(|error| error.to_string())?;
     let day = last

@@ -286,9 +286,7 @@ impl Source for History {
             ));
         }
         if stretch.over_bytes.is_some() {
-            notes.push(
-                "some of it was left out: it is over the memory that is given to it".to_owned(),
-            );
+            notes.push("a part was left out, because it needs too much memory".to_owned());
         }
         Ok(Some(Model {
             incident,
@@ -335,7 +333,7 @@ impl Source for History {
             absent: Absent::new(
                 which,
                 Reason::NotRecorded,
-                "it was made of the history, which keeps none; an incident that is captured has them",
+                "made from the history, which does not keep them; a captured incident has them",
             ),
         });
         write(&kept, directory)
@@ -399,7 +397,7 @@ fn viewed_time(at: Millis) -> Stall {
         end: Some(at),
         triggers: vec![Trigger {
             rule: Stall::REQUESTED.to_owned(),
-            says: "somebody asked for this time; no stall was noticed in it".to_owned(),
+            says: "requested; no stall was noticed in this time".to_owned(),
         }],
         earlier: Vec::new(),
     }

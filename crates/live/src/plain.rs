@@ -75,7 +75,7 @@ pub fn plain(
         source.want_stacks(model.recorder.as_ref().is_some_and(stalls));
         let runs_now = model.recorder.is_some();
         if runs && !runs_now {
-            print("the recorder does not run any more; waiting for the next one")?;
+            print("the recorder has ended; waiting for the next one")?;
         }
         runs = runs_now;
         let more = told.len().saturating_sub(TOLD_MAX);

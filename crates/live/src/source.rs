@@ -54,7 +54,7 @@ impl Source for Recording {
 
     fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf> {
         if self.is_file {
-            anyhow::bail!("it is an incident already: {}", model.path);
+            anyhow::bail!("this is already an incident: {}", model.path);
         }
         write(model, directory)
     }
@@ -64,7 +64,7 @@ impl Source for Recording {
 pub(crate) fn write(model: &Model, directory: &Path) -> Result<PathBuf> {
     let path = directory.join(format!("{}.frame", model.incident.id));
     if path.symlink_metadata().is_ok() {
-        anyhow::bail!("{}: it is there already", path.display());
+        anyhow::bail!("{}: already exists", path.display());
     }
     store::write_incident_file(&model.incident, &path)?;
     Ok(path)

@@ -200,7 +200,7 @@ impl Table {
         let rows = self.wanted(wanted);
         if rows.is_empty() {
             let words = match (wanted.filter.is_some(), self.rows.is_empty()) {
-                (true, false) => "no row is as the filter wants it; Esc shows all",
+                (true, false) => "no row matches the filter; Esc shows all",
                 _ => &self.empty,
             };
             out.extend(crate::ink::wrapped(Ink::Dim, words, 0, columns));

@@ -245,7 +245,7 @@
       for (const n of order) {
         const side = sides[n];
         const own = i > 0 && side.own[i] > 0 ? `, ${percent(side.own[i] / side.total)} in itself` : "";
-        const processors = side.perSample ? `, ${(side.values[i] * side.perSample).toPrecision(2)} processors` : "";
+        const processors = side.perSample ? `, ${(side.values[i] * side.perSample).toPrecision(2)} CPUs` : "";
         out.push(`${compares ? data.names[n] + ": " : ""}${percent(side.share(i))}, ${grouped(side.values[i])} samples${own}${processors}`);
       }
       if (compares) {

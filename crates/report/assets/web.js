@@ -230,7 +230,7 @@
       show();
       stalls();
     } catch (error) {
-      if (error.name !== "AbortError") said.textContent = `It cannot be read: ${error.message}`;
+      if (error.name !== "AbortError") said.textContent = `Cannot be read: ${error.message}`;
     } finally {
       root.removeAttribute("aria-busy");
     }

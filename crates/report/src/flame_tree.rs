@@ -393,7 +393,7 @@ impl Builder {
     fn cut(&mut self, stack: &Stack) -> Option<usize> {
         (!stack.end.is_complete()).then(|| {
             self.frame(pseudo(
-                "(callers not known)",
+                "(callers unknown)",
                 stack.end.to_text().to_owned(),
                 Kind::Cut,
             ))

@@ -11,7 +11,7 @@ use crate::standard;
 const SIGN_MAX: usize = 160;
 
 /// How a verdict without a finding goes on.
-const NOT_JUDGED: &str = " Not judged, because evidence is absent";
+const NOT_JUDGED: &str = " Not checked, because evidence is missing";
 
 /// The verdict in sentences: the cause with its level, what else had a part in it, the sign that says most. Where no cause
 /// was found, the verdict's own sentence.
@@ -20,7 +20,7 @@ pub fn verdict_text(verdict: &Verdict) -> String {
         // Behind that stand the ids of dozens of causes.
         return match verdict.sentence.split_once(NOT_JUDGED) {
             Some((seen, _)) => {
-                format!("{seen} Not every cause could be judged: evidence is absent.")
+                format!("{seen} Not every cause could be checked, because evidence is missing.")
             }
             None => verdict.sentence.clone(),
         };
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn causes_that_could_not_be_judged_are_no_list() {
         let verdict = Verdict {
-            sentence: "No known cause fits. Seen: x. Not judged, because evidence is absent (innodb): a, b.".to_owned(),
+            sentence: "No known cause fits. Seen: x. Not checked, because evidence is missing (innodb): a, b.".to_owned(),
             findings: Vec::new(),
             mechanism: Vec::new(),
             folded: Vec::new(),
@@ -100,7 +100,7 @@ mod tests {
         };
         assert_eq!(
             verdict_text(&verdict),
-            "No known cause fits. Seen: x. Not every cause could be judged: evidence is absent."
+            "No known cause fits. Seen: x. Not every cause could be checked, because evidence is missing."
         );
     }
 }

@@ -97,7 +97,7 @@ const STANDARD: [Standard; 23] = [
     ),
     standard(
         "Connections",
-        "Sessions connected, and those that work right now.",
+        "Connected sessions, and active ones.",
         &[
             Signals("status.Threads_running", "running"),
             Signals("status.Threads_connected", "connected"),
@@ -118,7 +118,7 @@ const STANDARD: [Standard; 23] = [
     ),
     standard(
         "Run queue",
-        "Tasks that run or want to, and tasks blocked in the kernel.",
+        "Tasks that run or want to run, and tasks blocked in the kernel.",
         &[
             Signals("cpu.procs_running", "runnable"),
             Signals("cpu.procs_blocked", "blocked"),
@@ -150,7 +150,7 @@ const STANDARD: [Standard; 23] = [
     ),
     standard(
         "Huge pages",
-        "Transparent huge pages handed out, and refused for want of one.",
+        "Transparent huge pages given, and not available.",
         &[
             Signals("vmstat.thp_fault_alloc", "at a fault"),
             Signals("vmstat.thp_fault_fallback", "refused"),
@@ -164,7 +164,7 @@ const STANDARD: [Standard; 23] = [
     ),
     standard(
         "Direct reclaim",
-        "Pages looked at and freed by tasks that wanted memory.",
+        "Pages scanned and freed by tasks that wanted memory.",
         &[
             Signals("vmstat.pgscan_direct*", ""),
             Signals("vmstat.pgsteal_direct*", ""),

@@ -68,7 +68,7 @@ pub(crate) fn hours(incident: &Incident) -> Vec<Strip> {
             &[
                 ("psi.io.some_us", "for I/O"),
                 ("psi.memory.some_us", "for memory"),
-                ("psi.cpu.some_us", "for a processor"),
+                ("psi.cpu.some_us", "for a CPU"),
             ],
         ),
         lines(
@@ -221,7 +221,7 @@ fn processors(incident: &Incident) -> Option<Strip> {
         });
     }
     Some(Strip {
-        title: "Processors in use",
+        title: "CPUs in use",
         curves,
         is_stacked: true,
         level: Some((1.0, String::new())),
@@ -254,7 +254,7 @@ fn sessions(incident: &Incident, names: &[String]) -> Option<Strip> {
     });
     strip.level = processors
         .filter(|count| *count >= 1.0 && *count <= PROCESSORS_TIMES_MAX * most)
-        .map(|count| (count, format!("{count:.0} processors")));
+        .map(|count| (count, format!("{count:.0} CPUs")));
     Some(strip)
 }
 

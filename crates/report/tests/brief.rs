@@ -40,7 +40,7 @@ fn a_finding_is_told_in_five_lines() {
             "do now",
             "how sure",
             "since",
-            "absent",
+            "missing",
             "Everything:"
         ],
         "{text}"
@@ -50,7 +50,7 @@ fn a_finding_is_told_in_five_lines() {
         "who did it  Connection 91 runs long: SHOW WARNINGS for 3 s.\n",
         "how sure    Certain: 4 signs for it, 1 sign against it. Strongest: ",
         "since       2024-05-12 03:16:05 UTC, for 1 min 7 s; over at 03:17:12. Server 3306 on db7.example.\n",
-        "absent      profile, status and 1 more. Why: --full.\n",
+        "missing     profile, status and 1 more. Why: --full.\n",
         "\nEverything: add --full. Fix: freezeframe fix x.frame\n",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
@@ -84,9 +84,9 @@ fn without_a_finding_it_is_said_what_the_server_did_and_what_would_decide() {
     }];
     let text = brief_text(&common::incident(), &verdict, &[], &plain(100));
     for part in [
-        "cause       Not known: none of the known causes fits what was recorded.\n",
+        "cause       Unknown: none of the known causes fits what was recorded.\n",
         "was doing   97 % of the busy threads were in locks of the kernel.\n",
-        "do now      While it lasts, take processlist: mysql -e 'SHOW FULL PROCESSLIST\\G'\n",
+        "do now      While it lasts, record processlist: mysql -e 'SHOW FULL PROCESSLIST\\G'\n",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
@@ -145,12 +145,14 @@ fn what_was_read_in_part_only_is_told() {
         kind: model::READ_IN_PART.to_owned(),
         lines: None,
         brought: String::new(),
-        skipped: Some("the first 208 MiB were read, the rest was left out".to_owned()),
+        skipped: Some("only the first 208 MiB were read".to_owned()),
     };
     verdict.sources = vec![source("slow.log"), source("error.log")];
     let text = brief_text(&common::incident(), &verdict, &more(), &plain(200));
     assert!(
-        text.contains("not all     Of slow.log the first 208 MiB were read, the rest was left out. So it is with 1 more: --full.\n"),
+        text.contains(
+            "incomplete  slow.log: only the first 208 MiB were read. The same for 1 more: --full.\n"
+        ),
         "{text}"
     );
 }

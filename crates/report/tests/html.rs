@@ -64,7 +64,7 @@ fn what_was_asked_for_did_not_stall() {
         trigger.rule = model::Stall::REQUESTED.to_owned();
     }
     let page = html(&asked, &nothing(), &HtmlOptions::default());
-    assert!(page.contains(" were looked at.") && !page.contains(" UTC, for "));
+    assert!(page.contains(" as requested.") && !page.contains(" UTC, for "));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn it_has_everything_in_order() {
         "<dt>users felt</dt>",
         "<dt>do now</dt>",
         "<dt>how sure</dt>",
-        "<dt>what would refute it</dt>",
+        "<dt>disproved if</dt>",
         "<figure class=\"timeline\"",
         "Statements completed",
         "before, ",
@@ -119,8 +119,8 @@ fn it_has_everything_in_order() {
         "Com_show_warnings grew by 46,812 a second",
         "before <b>6.1 %</b>",
         "href=\"#chart-1\"",
-        "What would refute it",
-        "Looked alike and is not it",
+        "Disproved if",
+        "Similar causes, ruled out",
         "id=\"stall\"",
         "2024-05-12 03:16:05.120",
         "id=\"evidence\"",
@@ -128,7 +128,7 @@ fn it_has_everything_in_order() {
         "id=\"signals\"",
         "<h3>Probe latency</h3>",
         "Probes without an answer: timed out",
-        "Recorded, and zero all the time: Memory compaction",
+        "Recorded, but always zero: Memory compaction",
         "id=\"sessions\"",
         "<b>346</b> of 720 sessions",
         "show warnings",
@@ -330,8 +330,8 @@ fn an_incident_without_end_or_findings_has_a_page() {
     let mut incident = common::incident();
     incident.stall.end = None;
     let page = html(&incident, &nothing(), &HtmlOptions::default());
-    assert!(page.contains("not within the recording") && page.contains("no finding"));
-    assert!(page.contains("No finding names a recorded signal."));
+    assert!(page.contains("not in the recording") && page.contains("no finding"));
+    assert!(page.contains("No finding uses a recorded signal."));
     assert!(!page.contains("event end"));
     assert_eq!(markup::faults(&page), [""; 0]);
 }
@@ -417,6 +417,6 @@ fn its_size_is_bounded() {
     }
     let page = html(&incident, &verdict, &HtmlOptions::default());
     assert!(page.len() < PAGE_BYTES_MAX, "{}", page.len());
-    assert!(page.contains("more rows are not shown"));
+    assert!(page.contains("more rows not shown"));
     assert_eq!(markup::faults(&page), [""; 0]);
 }

@@ -76,9 +76,9 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
     let mut at = 0;
     for part in [
         "id=\"evidence\"",
-        "<section id=\"profile\"><details class=\"section\"><summary><h2>Where the processors were",
+        "<section id=\"profile\"><details class=\"section\"><summary><h2>CPU profile",
         "<b>Before</b>: <b>",
-        " of 32 processors busy with the server on average",
+        " of 32 CPUs busy with the server on average",
         "<b>In the stall</b>: <b>",
         "3 more were lost",
         "<figure class=\"flame\">",
@@ -104,13 +104,13 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
         "Sampled: 200 snapshots, one each 50.3 ms",
         "<b>57</b>",
-        "named by the call path of those that wait",
+        "named by the call path of the waiting threads",
         "known by its stack",
         "the lock&#39;s owner field",
         "306 threads wait for work",
         "COND_thread_cache",
         "mmap_lock",
-        "The fullest table is shown; the other 2",
+        "This is the table with most waits; the other 2",
         "id=\"signals\"",
     ] {
         let found = page[at..].find(part);
@@ -147,7 +147,7 @@ fn the_graph_has_both_profiles() {
         "mysqld",
         "trx_commit_for_mysql",
         "do_futex",
-        "(callers not known)",
+        "(callers unknown)",
     ] {
         assert!(names.contains(&name), "{name}");
     }
@@ -409,10 +409,10 @@ fn thousands_of_stacks_fit_on_a_page_that_says_so() {
     consistent(&data(&page));
     for said in [
         "rare frames are put together as",
-        "are not shown)</summary>",
-        "more are not shown.",
-        "more holders are not shown",
-        "40 more rows are not shown",
+        "not shown)</summary>",
+        "more not shown.",
+        "more holders not shown",
+        "40 more rows not shown",
     ] {
         assert!(page.contains(said), "{said}");
     }

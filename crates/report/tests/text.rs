@@ -41,23 +41,23 @@ fn it_says_what_people_need_in_order() {
         "AGAINST",
         "WHO",
         "long statement: connection 91 (shop_api@10.0.0.7): SHOW WARNINGS for 3 s",
-        "WHAT WOULD REFUTE IT",
+        "DISPROVED IF",
         "DO NOW",
         "    ALTER USER 'shop_api'@'%' WITH MAX_USER_CONNECTIONS 50",
         "  Undo:\n    ALTER USER 'shop_api'@'%' WITH MAX_USER_CONNECTIONS 0",
-        "FOR GOOD",
+        "PERMANENT FIX",
         "RISK",
-        "SEE THAT IT WORKED",
+        "VERIFY",
         "RELATED",
         "aggravated by compressed-protocol",
         "2 of 2: LIKELY",
         "WEAKER FINDINGS",
-        "LOOKED ALIKE AND IS NOT IT",
+        "SIMILAR CAUSES, RULED OUT",
         "THP is off for this process",
-        "ABSENT EVIDENCE",
+        "MISSING EVIDENCE",
         "profile: not permitted: perf_event_paranoid is 3",
         "(12 times)",
-        "WHAT WAS READ",
+        "INPUT",
     ] {
         let found = text[at..].find(part);
         assert!(found.is_some(), "{part} is missing in\n{}", &text[at..]);
@@ -128,7 +128,7 @@ fn a_stall_that_lasts_says_so() {
     let mut incident = common::incident();
     incident.stall.end = None;
     let text = text(&incident, &common::verdict(), &TextOptions::default());
-    assert!(text.contains("end         not within the recording"));
+    assert!(text.contains("end         not in the recording"));
     assert!(!text.contains("E end"));
 }
 
@@ -140,5 +140,5 @@ fn a_long_list_of_absences_is_cut_and_says_so() {
     verdict.absent = (0..500).map(absent).collect();
     let text = text(&common::incident(), &verdict, &TextOptions::default());
     assert!(text.contains("thing 29: gone") && !text.contains("thing 30"));
-    assert!(text.contains("472 more are not shown."));
+    assert!(text.contains("472 more not shown."));
 }

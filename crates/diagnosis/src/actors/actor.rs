@@ -124,7 +124,7 @@ impl Actor {
         }
         if let Some(processors) = self.processors {
             parts.push(format!(
-                "took {} of the processors",
+                "took {} of the CPUs",
                 show(processors, Show::Count)
             ));
         }

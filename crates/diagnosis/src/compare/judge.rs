@@ -33,8 +33,8 @@ impl Doubts {
 
     fn nothing_to_compare(&mut self) {
         self.add(
-            "the cause was not there before, nor is it after: there is nothing to compare",
-            "A time before the change in which the cause was there.",
+            "the cause was neither there before nor after, so nothing can be compared",
+            "A time before the change with the cause.",
         );
     }
 }
@@ -118,8 +118,7 @@ pub(super) fn judge(case: &Case) -> Judged {
         && case.recurrence.is_some_and(|it| !it.counts)
     {
         doubts.missing.push(
-            "The cause was there nearly all the time before, in one stretch. Whether it ended by the change or by \
-             itself at that moment, no number can tell: take the change back for a minute if you need to know."
+            "Before the change the cause was there nearly all the time, in one stretch. No number can tell whether the change ended it, or whether it ended by itself then. To find out, undo the change for a minute."
                 .to_owned(),
         );
     }
@@ -180,7 +179,7 @@ fn worked(case: &Case, doubts: &mut Doubts) {
         ),
         Some(_) => {}
         None => doubts.add(
-            "it is not known whether the load was the same: the statements were not counted on both sides",
+            "it is unknown whether the load was the same: statements were not counted on both sides",
             "A login for the recorder, so that it counts statements (Questions).",
         ),
     }
@@ -231,7 +230,7 @@ fn recurrence(case: &Case, doubts: &mut Doubts) {
     let Some(seen) = case.recurrence else {
         if !matches!(case.before.stretch, Stretch::Window | Stretch::Run) {
             doubts.add(
-                "stalls come and go: one calm stretch after one stall proves nothing, and how often they came is not known",
+                "stalls come and go: a calm time after one stall proves nothing, and how often they came is unknown",
                 "The directory of incidents (--dir) with the recorder's history, so that stalls an hour can be counted.",
             );
         }
@@ -246,7 +245,7 @@ fn recurrence(case: &Case, doubts: &mut Doubts) {
         count => format!("{count} times"),
     };
     let came = format!(
-        "it came {} in {} before and {} in {} after: that may be chance (p = {:.2})",
+        "it came {} in {} before and {} in {} after, which may be chance (p = {:.2})",
         times(seen.before),
         words::hours(seen.before_hours),
         match seen.after {
@@ -273,7 +272,7 @@ fn worse(case: &Case, doubts: &mut Doubts) {
     {
         doubts.add(
             format!(
-                "the load grew to {}, which may be all there is to it",
+                "the load grew to {}, which alone may explain this",
                 words::percent(ratio)
             ),
             "A time after the change with a load like before it.",
@@ -301,7 +300,7 @@ fn elsewhere(case: &Case, fate: Fate, doubts: &mut Doubts) {
     if let Some(row) = row {
         doubts.add(
             format!("the machine was not the same: {}", words::brief(row)),
-            "Two times at which the rest of the machine did the same, or the cause that is meant (--cause).",
+            "Two times with the same other work on the machine, or the cause in question (--cause).",
         );
     }
 }
@@ -311,7 +310,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
     let both = [case.before, case.after];
     if case.cause.is_some() && both.iter().all(|side| side.stretch == Stretch::Stall) {
         doubts.add(
-            "the same cause stalled the server again, and whether there is less of it than before cannot be said",
+            "the same cause stalled the server again; whether there is less of it than before is unknown",
             "",
         );
     }
@@ -328,7 +327,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
     } else if any(Fate::TooShort) && all(&[Fate::TooShort, Fate::NotThere, Fate::NotMeasured]) {
         doubts.add(
             "too few independent readings",
-            "Longer stretches on both sides, such as windows of the history (--before, --after).",
+            "Longer times on both sides, such as windows of the history (--before, --after).",
         );
     } else {
         // What may have changed or not is why there is no answer; what did not change comes after it.
@@ -337,7 +336,7 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
         for row in others.chain(same) {
             match row.fate {
                 Fate::Less if case.cause.is_some() => doubts.add(
-                    format!("there is less of it, and it is still there: {}", words::brief(row)),
+                    format!("there is less of it, but it is still there: {}", words::brief(row)),
                     "",
                 ),
                 Fate::Same => doubts.add(
@@ -345,8 +344,8 @@ fn undecided(case: &Case, deciding: &[&SignalChange], doubts: &mut Doubts) {
                     "",
                 ),
                 Fate::Unclear => doubts.add(
-                    format!("this may have changed or not: {}", words::brief(row)),
-                    "Longer stretches on both sides: their seconds differ too much for the time that was compared.",
+                    format!("it is unclear whether this changed: {}", words::brief(row)),
+                    "Longer times on both sides: the seconds vary too much for the time that was compared.",
                 ),
                 _ => {}
             }
@@ -374,7 +373,7 @@ fn not_measured(case: &Case, doubts: &mut Doubts) {
         .collect();
     if !names.is_empty() {
         doubts.missing.push(format!(
-            "Measured on one side only, and left out: {}.",
+            "Left out, because measured on one side only: {}.",
             names.join("; ")
         ));
     }

@@ -19,8 +19,8 @@ pub(super) fn sentence(
     let clause = match (answer, title) {
         (Answer::Worked, Some(title)) => format!("Worked: {title} is gone"),
         (Answer::Worked, None) => "Worked: the server became faster".to_owned(),
-        (Answer::NoEffect, Some(title)) => format!("No effect: {title} is there as before"),
-        (Answer::NoEffect, None) => "No effect: nothing that clients feel changed".to_owned(),
+        (Answer::NoEffect, Some(title)) => format!("No effect: {title} as before"),
+        (Answer::NoEffect, None) => "No effect: nothing changed for clients".to_owned(),
         (Answer::Worse, Some(title)) => format!("Worse: there is more of {title}"),
         (Answer::Worse, None) => "Worse: the server became slower".to_owned(),
         (Answer::NotProven, title) => {
@@ -109,7 +109,7 @@ pub(super) fn load(load: Option<&Load>) -> Option<String> {
     };
     let ratio = load.ratio.map(|ratio| format!(": {}", percent(ratio)));
     let ahead = match load.before_is_ahead {
-        true => " (until it answered nobody)",
+        true => " (until it no longer answered)",
         false => "",
     };
     Some(format!(

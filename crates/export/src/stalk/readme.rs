@@ -39,7 +39,7 @@ const NEVER: [(&str, &str); 23] = [
     ("numastat", "not recorded"),
     ("opentables1", "SHOW OPEN TABLES is not asked in a stall"),
     ("opentables2", "SHOW OPEN TABLES is not asked in a stall"),
-    ("opreport", "the incident has no samples of the processors"),
+    ("opreport", "the incident has no CPU samples"),
     ("pmap", "not recorded: reading it holds up the server"),
     ("prepared-statements", "not recorded"),
     ("ps", "other processes are not listed"),

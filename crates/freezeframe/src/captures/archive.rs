@@ -36,7 +36,7 @@ impl List {
         self.bytes += name.len() + ENTRY_BYTES + folders * FOLDER_BYTES;
         if self.bytes > LIST_BYTES_MAX {
             let why = format!(
-                "its list of files is over {} MiB: those from {name} on were left out",
+                "its list of files is over {} MiB: files from {name} on were left out",
                 LIST_BYTES_MAX >> 20
             );
             found.note_cut(path.to_owned(), why);
@@ -180,7 +180,7 @@ pub(super) fn zip(path: &str, span: &Span, found: &mut OpenedCaptures) -> Tree {
             _ => {
                 found.note(
                     format!("{path}/{name}"),
-                    format!("packed by a method ({method}) that is not read"),
+                    format!("its compression method ({method}) is not supported"),
                 );
                 break;
             }

@@ -145,7 +145,7 @@ pub(super) fn directory(
     };
     let tree = listed(path)?;
     if tree.len() >= LISTED_MAX {
-        let why = format!("of more than {LISTED_MAX} names in it only so many were looked at");
+        let why = format!("it has more than {LISTED_MAX} names; the others were left out");
         found.note_cut(shown.clone(), why);
     }
     read(&place, &tree, prefix, depth, found);
@@ -191,9 +191,7 @@ fn read(
             break;
         }
         if found.account.is_used_up() {
-            let why = format!(
-                "the files from {name} on were left out: what was read before is all that is kept in memory"
-            );
+            let why = format!("files from {name} on were left out: the memory limit was reached");
             found.note_cut(place.path.to_owned(), why);
             break;
         }
@@ -226,7 +224,7 @@ fn read_entry(shown: String, entry: &Entry, depth: Depth, found: &mut OpenedCapt
         Entry::Dir(path) => directory(path, None, inner, found),
         Entry::File(path) => file(path, depth, found),
         Entry::Special => {
-            let why = "a pipe, socket or device in a folder is not read: give its path to read it";
+            let why = "a pipe, socket or device in a folder is not read: name its path to read it";
             found.note(shown, why.to_owned());
             return;
         }
@@ -287,7 +285,7 @@ fn is_seen(path: &Path, shown: &str, found: &mut OpenedCaptures) -> bool {
     }
     let key = (there.dev(), there.ino());
     if let Some(first) = found.seen.get(&key) {
-        let why = format!("the same as {first}, which is read once");
+        let why = format!("the same as {first}, read once");
         found.note(shown.to_owned(), why);
         return true;
     }
@@ -300,9 +298,9 @@ impl Place<'_> {
     fn other(&self, name: &str) -> SourceRead {
         let why = match self.is_packed {
             true => {
-                "another collection of the same archive: unpack it and give its path to explain it"
+                "another collection in the same archive: unpack it and name its path to explain it"
             }
-            false => "another collection of the same folder: give this path to explain it",
+            false => "another collection in the same folder: name this path to explain it",
         };
         let path = match self.is_packed {
             true => format!("{}/{name}", self.path),

@@ -13,7 +13,7 @@ use super::{OpenedCaptures, open, opened};
 use crate::memory;
 
 /// What is said of an incident that does not stand alone.
-const NOT_ALONE: &str = "an incident of freezeframe is given alone";
+const NOT_ALONE: &str = "name an incident alone, without other files";
 
 /// What was given.
 pub(crate) enum OpenedInput {
@@ -130,7 +130,7 @@ impl IncidentFiles {
     /// Reads the first.
     pub(super) fn load(&self) -> Result<LoadedIncident> {
         let Some((path, file)) = &self.first else {
-            bail!("there is no incident in it");
+            bail!("no incident in it");
         };
         read_incident(file.path()).map_err(|error| with_path(&error, file, path))
     }

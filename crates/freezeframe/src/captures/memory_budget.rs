@@ -268,7 +268,7 @@ impl MemoryBudget {
         match length {
             0 => format!("not read: the limit is {limit}"),
             length => format!(
-                "the first {} MiB were read, the rest was left out: the limit is {limit}",
+                "only the first {} MiB were read: the limit is {limit}",
                 length >> 20
             ),
         }
@@ -295,7 +295,7 @@ impl<R: Read> Read for Unpacking<R> {
         let left = &self.account.0.unpacked;
         if left.get() == 0 {
             return Err(std::io::Error::other(format!(
-                "more than {} MiB were unpacked in all, which is the limit",
+                "unpacked, it has more than {} MiB, which is the limit",
                 UNPACKED_BYTES_MAX >> 20
             )));
         }

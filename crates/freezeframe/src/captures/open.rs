@@ -94,7 +94,7 @@ fn written_pipe(path: &Path) -> Result<(Vec<u8>, File)> {
                 continue;
             }
             Ok(0) => bail!(
-                "{}: a pipe that nobody writes to, for {} s: start what writes to it first",
+                "{}: nobody wrote to this pipe for {} s: start the writer first",
                 path.display(),
                 WRITER_PATIENCE.as_secs()
             ),

@@ -78,7 +78,7 @@ impl Packed {
         match self {
             Self::Plain(span, cut) => match (content(span, account), cut) {
                 ((bytes, ReadEnd::Whole), Some(size)) => {
-                    let cut = format!("the archive is cut, {size} bytes were there");
+                    let cut = format!("the archive is cut off after {size} bytes");
                     (bytes, ReadEnd::Failed(std::io::Error::other(cut)))
                 }
                 (content, _) => content,

@@ -64,8 +64,7 @@ pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
     let caller = rustix::process::getuid().as_raw();
     if let Err(problem) = trust::check(&known.read_from, caller) {
         bail!(
-            "cause '{id}' is your own, and root makes no changes by what others can write: {problem}; \
-             nothing was changed (chown root, chmod go-w)"
+            "cause '{id}' is your own, and root follows only files that nobody else can write: {problem}; nothing was changed (chown root, chmod go-w)"
         );
     }
     Ok(())
@@ -192,9 +191,9 @@ fn show(id: &str, common: &CausesCommon) -> Result<ExitCode> {
         let hint = if like.is_empty() {
             "freezeframe causes lists them".to_owned()
         } else {
-            format!("there are {}", like.join(", "))
+            format!("did you mean {}?", like.join(", "))
         };
-        bail!("there is no cause '{id}'; {hint}");
+        bail!("no cause '{id}'; {hint}");
     };
     let described = cause.describe();
     if common.json {
@@ -244,7 +243,7 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
             text += &format!("{}\n", output::plain(&page::problem(problem)));
         }
         for id in &extended.replaced {
-            text += &format!("{id}: takes the place of the built-in cause\n");
+            text += &format!("{id}: replaces the built-in cause\n");
         }
         let problems = extended.problems.len() + files.unreadable.len();
         text += &format!(

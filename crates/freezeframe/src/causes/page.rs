@@ -75,15 +75,15 @@ pub(super) fn cause(cause: &Description, width: usize) -> String {
     page.wrapped(0, "", &cause.what);
     page.signs("Signs for it", &cause.witnesses, true);
     page.signs("Signs against it", &cause.against, false);
-    page.items("What would refute it", &cause.refuted_by);
+    page.items("Disproved if", &cause.refuted_by);
     let alikes: Vec<String> = cause
         .look_alikes
         .iter()
         .map(|alike| format!("{}: {}", alike.cause, alike.difference))
         .collect();
-    page.items("Looks like it, and is not", &alikes);
+    page.items("Similar causes, and how they differ", &alikes);
     if !cause.aggravates.is_empty() {
-        page.items("Makes worse", &cause.aggravates);
+        page.items("Makes these worse", &cause.aggravates);
     }
     let roots: Vec<String> = cause
         .effect_of
@@ -94,12 +94,12 @@ pub(super) fn cause(cause: &Description, width: usize) -> String {
         })
         .collect();
     page.items("Usually a consequence of", &roots);
-    page.items("To do now", &cause.remedy.now);
-    page.items("For good", &cause.remedy.durable);
-    page.items("How it is taken back", &cause.remedy.undo);
+    page.items("Do now", &cause.remedy.now);
+    page.items("Permanent fix", &cause.remedy.durable);
+    page.items("Undo", &cause.remedy.undo);
     page.items("Risk", std::slice::from_ref(&cause.remedy.risk));
-    page.items("How to see that it worked", &cause.remedy.verify);
-    page.items("Sources", &cause.sources);
+    page.items("Verify", &cause.remedy.verify);
+    page.items("References", &cause.sources);
     page.text
 }
 

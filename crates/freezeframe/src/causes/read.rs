@@ -39,7 +39,7 @@ impl Files {
             .collect();
         if paths.len() > FILES_MAX {
             self.unreadable.push(format!(
-                "{}: more than {FILES_MAX} files, the others are not read",
+                "{}: more than {FILES_MAX} files; the others were not read",
                 path.display()
             ));
             paths.truncate(FILES_MAX);

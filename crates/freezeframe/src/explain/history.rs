@@ -34,7 +34,7 @@ pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<History
     let length = i64::try_from(args.for_time.as_millis()).unwrap_or(i64::MAX);
     if !(1..=LENGTH_MAX_MS).contains(&length) {
         return Err(usage(anyhow::anyhow!(
-            "--for: 30 minutes at the most, and more than nothing"
+            "--for: more than 0 and at most 30 minutes"
         )));
     }
     let dir = config.directory(args.dir.as_deref());
@@ -64,7 +64,7 @@ fn start(at: &str, now: &Zoned) -> Result<i64> {
     if at.trim().parse::<Time>().is_ok() {
         return Ok(ms - DAY_MS);
     }
-    bail!("--at: {} is still to come", output::date(ms))
+    bail!("--at: {} is in the future", output::date(ms))
 }
 
 /// What the history holds of a time, with what is needed before and after it.
@@ -135,7 +135,7 @@ fn incident_of(
             end: Some(asked.to),
             triggers: vec![Trigger {
                 rule: Stall::REQUESTED.to_owned(),
-                says: "somebody asked for this time; no stall was noticed in it".to_owned(),
+                says: "requested; no stall was noticed in this time".to_owned(),
             }],
             earlier: Vec::new(),
         },
@@ -165,7 +165,7 @@ fn incident_of(
         .collect();
     if !others.is_empty() {
         output::note(&format!(
-            "the longest stall of this time is explained; others began at {}",
+            "this explains the longest stall of this time; others began at {}",
             others.join(", ")
         ));
     }
@@ -207,7 +207,7 @@ fn cut(incident: &mut Incident, window: Window) {
         absent: Absent::new(
             "stacks, profile, lock table, statements on the wire",
             Reason::NotRecorded,
-            "it was made of the history, which keeps none; an incident that is captured has them",
+            "made from the history, which does not keep them; a captured incident has them",
         ),
     });
 }

@@ -301,8 +301,8 @@ pub(crate) fn verdict(incident: &Incident, path: &Path) -> Verdict {
 fn fix_commands(path: &Path, cause: &str) -> Vec<String> {
     let command = format!("freezeframe fix {}{}", argument(path), own_causes(cause));
     vec![
-        format!("See what of it can be done on this host, with risk and undo: {command}"),
-        format!("Have it done, after it was shown and confirmed: {command} --apply"),
+        format!("Show the steps for this host, with risk and undo: {command}"),
+        format!("Make the changes (shows them and asks first): {command} --apply"),
     ]
 }
 

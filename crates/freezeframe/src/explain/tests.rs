@@ -57,6 +57,6 @@ fn of_each_cause_a_first_step_is_told_that_is_short() {
             "{}: {step:#?}",
             cause.id
         );
-        assert!(!text.contains("Not known; see --full"), "{}", cause.id);
+        assert!(!text.contains("Unknown; see --full"), "{}", cause.id);
     }
 }

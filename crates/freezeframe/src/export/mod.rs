@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
     ];
     if outputs.iter().all(|output| output.is_none()) {
         bail!(
-            "say what to write: --pt-stalk DIR, --folded FILE, --pprof FILE, --speedscope FILE, or --redact -o FILE.frame"
+            "name an output: --pt-stalk DIR, --folded FILE, --pprof FILE, --speedscope FILE, or --redact -o FILE.frame"
         );
     }
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
@@ -59,9 +59,9 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         .filter(to_stdout);
     let quiet = match on_stdout.count() {
         0 => false,
-        1 if args.json => bail!("standard output is for one of both: --json or the samples"),
+        1 if args.json => bail!("only one can go to standard output: --json or the samples"),
         1 => true,
-        _ => bail!("standard output is for one of these: --folded, --pprof or --speedscope"),
+        _ => bail!("only one can go to standard output: --folded, --pprof or --speedscope"),
     };
     // What is in the way is told before any work is done.
     let directory = args
@@ -325,7 +325,7 @@ fn salt(file: Option<&Path>) -> Result<Vec<u8>> {
         .with_context(|| file.display().to_string())?;
     if salt.len() < SALT_BYTES_MIN {
         bail!(
-            "{}: a salt has at least {SALT_BYTES_MIN} bytes, this has {}: head -c 32 /dev/urandom > {}",
+            "{}: a salt needs at least {SALT_BYTES_MIN} bytes, this one has {}: head -c 32 /dev/urandom > {}",
             file.display(),
             salt.len(),
             file.display()
@@ -356,7 +356,7 @@ fn refused(leak: Option<Leak>, place: &str) -> Result<()> {
     match leak {
         None => Ok(()),
         Some(leak) => bail!(
-            "nothing was written: '{}' would still stand in {place}, byte {}; please report it",
+            "nothing was written: '{}' would still be in {place}, byte {}; please report it",
             leak.name,
             leak.at
         ),
@@ -382,13 +382,15 @@ fn profile(incident: &Incident, when: WhenArg) -> Result<model::Profile> {
         .find(|absent| absent.what.starts_with("profile"));
     match absent {
         Some(absent) => bail!(
-            "the incident has no samples of the processors: {} ({})",
+            "the incident has no CPU samples: {} ({})",
             absent.reason.to_text(),
             absent.detail
         ),
         None if incident.stacks.profiles.is_empty() => {
-            bail!("the incident has no samples of the processors")
+            bail!("the incident has no CPU samples")
         }
-        None => bail!("the incident has no samples of that time; --when all writes those it has"),
+        None => {
+            bail!("the incident has no CPU samples of that time; --when all writes those it has")
+        }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// What no search can find.
 const BARE_WORDS: &str =
-    "names that stand only in the kernel's log, as bare words: look through it before you share";
+    "names that occur only in the kernel's log, as bare words: read it before you share";
 
 /// Names that are listed; the others are counted.
 const LISTED_MAX: usize = 12;
@@ -75,7 +75,7 @@ impl Summary {
             }
             let _ = writeln!(
                 out,
-                "{} files of pt-stalk are not in it, its README says why: {}",
+                "{} files of pt-stalk are missing; its README says why: {}",
                 self.missing.len(),
                 listed(self.missing.iter().map(|(file, _)| *file))
             );
@@ -83,7 +83,7 @@ impl Summary {
         if let Some(redaction) = &self.redaction {
             let _ = writeln!(
                 out,
-                "replaced {} names and literals; searched what was written for them and for {} that were read apart: none was found",
+                "replaced {} names and literals; the output was searched for them and for {} from other sources: none was found",
                 redaction.names, redaction.checked
             );
             let _ = writeln!(out, "not searched for:");
@@ -102,7 +102,7 @@ impl Summary {
             if !redaction.unsearched.is_empty() {
                 let _ = writeln!(
                     out,
-                    "{} more were replaced where they stand as names, and not searched for, being short or words that servers use themselves: {}",
+                    "{} more were replaced where they are names, but not searched for, because they are short or words of the server: {}",
                     redaction.unsearched.len(),
                     listed(redaction.unsearched.iter().map(String::as_str))
                 );
@@ -110,13 +110,13 @@ impl Summary {
             if redaction.same_verdict {
                 let _ = writeln!(
                     out,
-                    "verdict: as before, {}",
+                    "verdict: unchanged, {}",
                     verdict_line(&redaction.after)
                 );
             } else {
                 let _ = writeln!(
                     out,
-                    "verdict: not as before: {} instead of {}",
+                    "verdict: changed: {} instead of {}",
                     all(&redaction.after),
                     all(&redaction.before)
                 );

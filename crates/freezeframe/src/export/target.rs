@@ -44,10 +44,10 @@ impl File {
         }
         let there = self.path.symlink_metadata();
         match there {
-            Ok(there) if there.is_dir() => bail!("{}: it is a directory", self.path.display()),
+            Ok(there) if there.is_dir() => bail!("{}: is a directory", self.path.display()),
             Ok(_) if !self.force => {
                 bail!(
-                    "{}: it is there already; --force replaces it",
+                    "{}: already exists; --force replaces it",
                     self.path.display()
                 )
             }
@@ -120,7 +120,7 @@ impl Directory {
                 let is_used = entries.next().is_some();
                 if is_used && !force {
                     bail!(
-                        "{}: there is something in it already; --force writes beside it and replaces files of the same names",
+                        "{}: is not empty; --force writes into it and replaces files of the same names",
                         path.display()
                     );
                 }

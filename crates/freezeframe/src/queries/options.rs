@@ -85,7 +85,7 @@ pub(crate) fn parse_time(text: &str, now: &Zoned) -> Result<i64> {
         return Ok(now.timestamp().as_microsecond().saturating_sub(ago_us));
     }
     bail!(
-        "'{text}' is no moment: a time such as 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago) expected"
+        "'{text}' is not a time: use for example 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago)"
     )
 }
 

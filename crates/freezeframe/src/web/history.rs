@@ -34,7 +34,7 @@ impl HistoryQuery {
         if let (Some(from), Some(to)) = (from, to)
             && from >= to
         {
-            return Err("from: it is not before to".to_owned());
+            return Err("from must be before to".to_owned());
         }
         index.with(|known| {
             let file = match server {
@@ -42,7 +42,7 @@ impl HistoryQuery {
                 name => Some(
                     known
                         .history(name)
-                        .ok_or_else(|| format!("server: there is no history of '{name}'"))?,
+                        .ok_or_else(|| format!("server: no history of '{name}'"))?,
                 ),
             };
             let histories = known.histories.iter();
@@ -84,11 +84,11 @@ impl HistoryQuery {
             Ok(Some(stretch)) => {
                 if stretch.damaged_chunks > 0 {
                     let count = stretch.damaged_chunks;
-                    view.problem = Some(format!("{count} pieces of it cannot be read"));
+                    view.problem = Some(format!("{count} parts of it cannot be read"));
                 }
                 if stretch.over_bytes.is_some() {
                     view.problem =
-                        Some("it is too much at once: the end of that time is left out".to_owned());
+                        Some("too much at once: the end of that time is left out".to_owned());
                 }
                 view.stretch = Some(HistoryWindow {
                     incident: stretch.incident,

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
     output::print_line(&format!("open http://{address}{path}"))?;
     if !address.ip().is_loopback() {
         output::note(&format!(
-            "others reach {address} too, and what is sent there is not encrypted, the token as well"
+            "other hosts can reach {address}; pages and token are sent without encryption"
         ));
     }
     while !stop.load(Ordering::Relaxed) {
@@ -84,9 +84,8 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
 fn permit(address: SocketAddr, is_exposed: bool) -> Result<()> {
     if !address.ip().is_loopback() && !is_exposed {
         return Err(usage(anyhow!(
-            "--listen {address}: other hosts reach this address, and whoever reads the network there can read the token \
-             and the pages. `ssh -L 8420:127.0.0.1:8420 HOST freezeframe web` needs no such address; \
-             if it is meant, add --exposed"
+            "--listen {address}: other hosts can reach this address, and pages and token are sent without encryption. \
+             Use `ssh -L 8420:127.0.0.1:8420 HOST freezeframe web` instead, or add --exposed if you want this"
         )));
     }
     Ok(())
@@ -98,7 +97,7 @@ fn in_use(address: SocketAddr, error: anyhow::Error) -> anyhow::Error {
         .is_some_and(|error| error.kind() == std::io::ErrorKind::AddrInUse);
     match is_taken {
         true => anyhow!(
-            "{address} is in use, perhaps by another freezeframe web; --listen {}:0 takes a port that is free",
+            "{address} is in use, perhaps by another freezeframe web; --listen {}:0 takes a free port",
             address.ip()
         ),
         false => error,
@@ -114,7 +113,7 @@ fn directories(args: &args::Web, config: &Config) -> Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = Vec::new();
     for dir in dirs {
         if !dir.is_dir() {
-            bail!("{}: there is no such directory", dir.display());
+            bail!("{}: no such directory", dir.display());
         }
         let real = dir
             .canonicalize()

@@ -42,7 +42,7 @@ impl Query {
         let ms = moment(text).filter(|ms| (0..=MOMENT_MAX_MS).contains(ms));
         ms.map(Some).ok_or_else(|| {
             format!(
-                "{name}: give a time such as 2026-11-20 03:12:05 (UTC), or milliseconds since 1970"
+                "{name}: a time such as 2026-11-20 03:12:05 (UTC), or milliseconds since 1970 expected"
             )
         })
     }

@@ -48,7 +48,7 @@ impl Site for Web {
         match guard::admit(&self.token, request) {
             Ok(path) => self.route(path, request),
             Err(Refused::Foreign) => now(
-                Answer::text(403, "a page of another site asks for this"),
+                Answer::text(403, "the request comes from a page of another site"),
                 request,
             ),
             Err(Refused::NoToken) => now(self.without_token(request), request),
@@ -72,7 +72,7 @@ fn coded(code: u16, page: Page) -> Answer {
 }
 
 fn not_found(up: &'static str) -> Answer {
-    let says = "There is no such page or incident here. It may have been deleted.";
+    let says = "No such page or incident. It may have been deleted.";
     coded(404, served::problem_page("Not found", says, up))
 }
 
@@ -100,10 +100,7 @@ impl Web {
     fn list(&self, query: &Query) -> Answer {
         match list::view(&self.index, query) {
             Ok(view) => page(served::list_page(&view)),
-            Err(wrong) => coded(
-                400,
-                served::problem_page("This cannot be asked", &wrong, ""),
-            ),
+            Err(wrong) => coded(400, served::problem_page("Bad request", &wrong, "")),
         }
     }
 
@@ -120,10 +117,7 @@ impl Web {
             Err(wrong) => {
                 let answer = match is_json {
                     true => Answer::text(400, &wrong),
-                    false => coded(
-                        400,
-                        served::problem_page("This cannot be asked", &wrong, ""),
-                    ),
+                    false => coded(400, served::problem_page("Bad request", &wrong, "")),
                 };
                 return now(answer, request);
             }
@@ -155,7 +149,7 @@ impl Web {
             });
             match read {
                 Ok(made) => page(made),
-                Err(why) => coded(500, served::problem_page("It cannot be read", &why, "../")),
+                Err(why) => coded(500, served::problem_page("Cannot be read", &why, "../")),
             }
         })
     }
@@ -189,8 +183,8 @@ impl Web {
     fn pair(&self, query: &Query, request: &Request) -> Reply {
         let ids: Vec<&str> = query.all("id").collect();
         let [first, second] = ids[..] else {
-            let says = "Tick two incidents of the list, not fewer and not more.";
-            let answer = coded(400, served::problem_page("Two are compared", says, ""));
+            let says = "Tick exactly two incidents of the list.";
+            let answer = coded(400, served::problem_page("Choose two incidents", says, ""));
             return now(answer, request);
         };
         let (Some(first), Some(second)) = (self.entry(first), self.entry(second)) else {
@@ -200,7 +194,7 @@ impl Web {
         self.workers.make(request.head_only, move || {
             match index.reading(|| pair(&first, &second)) {
                 Ok(made) => page(made),
-                Err(why) => coded(500, served::problem_page("It cannot be read", &why, "")),
+                Err(why) => coded(500, served::problem_page("Cannot be read", &why, "")),
             }
         })
     }
@@ -236,7 +230,7 @@ impl Web {
         if request.path.contains("/api/") {
             return Answer {
                 more: "WWW-Authenticate: Bearer\r\n".to_owned(),
-                ..Answer::text(401, "give the token: Authorization: Bearer TOKEN")
+                ..Answer::text(401, "token needed: Authorization: Bearer TOKEN")
             };
         }
         let action = format!(

@@ -34,7 +34,7 @@ impl Token {
         let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if !LENGTH.contains(&token.len()) || !token.chars().all(is_fit) {
             bail!(
-                "{}: a token has 16 to 128 letters, digits, - and _; `openssl rand -hex 16` makes one",
+                "{}: a token needs 16 to 128 letters, digits, - and _; `openssl rand -hex 16` makes one",
                 path.display()
             );
         }

@@ -54,7 +54,7 @@ impl Workers {
         match self.0.try_send(job) {
             Ok(()) => Reply::Later(slot),
             Err(_) => {
-                let busy = Answer::text(503, "too many pages are being made; try again");
+                let busy = Answer::text(503, "too many requests at once; try again");
                 Reply::Now(busy.bytes(head_only).into())
             }
         }

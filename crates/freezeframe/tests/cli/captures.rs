@@ -108,7 +108,7 @@ fn a_story_without_evidence_is_answered() {
     let output = run(&["explain", path]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
-        text.contains("Not known") && text.contains("take stacks"),
+        text.contains("Unknown") && text.contains("record stacks"),
         "{text}"
     );
 }

@@ -78,7 +78,7 @@ fn causes_are_listed_and_shown() {
     assert_eq!(unknown.status.code(), Some(1));
     let told = text(&unknown.stderr);
     assert!(
-        told.contains("there is no cause 'fsync'; there are slow-fsync"),
+        told.contains("no cause 'fsync'; did you mean slow-fsync"),
         "{told}"
     );
 }

@@ -455,5 +455,5 @@ fn explain_names_the_command_that_helps() {
         "{fix:?}"
     );
     let page = String::from_utf8(run(&["explain", frame, "--html", "-"]).stdout).unwrap();
-    assert!(page.contains("With freezeframe") && page.contains("freezeframe fix "));
+    assert!(page.contains("Commands") && page.contains("freezeframe fix "));
 }

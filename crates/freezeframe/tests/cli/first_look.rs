@@ -44,7 +44,7 @@ fn one_incident_is_told_in_a_few_lines_and_the_rest_when_asked() {
     );
     let full = text(&["explain", frame, "--full"]);
     assert!(full.starts_with("users felt  "), "{full}");
-    for part in ["\nincident  ", "\nWHAT WAS READ\n"] {
+    for part in ["\nincident  ", "\nINPUT\n"] {
         assert!(full.contains(part) && !brief.contains(part), "{part:?}");
     }
     for other in [&["--json"][..], &["--html", "-"]] {
@@ -61,9 +61,9 @@ fn a_capture_without_a_finding_says_what_would_decide() {
     std::fs::write(&path, post).unwrap();
     let brief = text(&["explain", path.to_str().unwrap()]);
     for part in [
-        "\ncause       Not known. It may be: Metadata lock: sessions queue for a table",
+        "\ncause       Unknown. It may be: Metadata lock: sessions queue for a table",
         "\nwas doing   The text speaks of ",
-        "\ndo now      While it lasts, take the list of sessions: mysql -e 'SHOW FULL",
+        "\ndo now      While it lasts, record the list of sessions: mysql -e 'SHOW FULL",
     ] {
         assert!(brief.contains(part), "{part:?}: {brief}");
     }
@@ -100,7 +100,7 @@ fn incidents_are_listed_sorted_and_filtered() {
     let all = list(&[]);
     assert!(all.starts_with("3 incidents in "), "{all}");
     assert!(
-        all.contains("\nWHEN ") && all.contains("HOW LONG  SERVER  WHAT IT WAS\n"),
+        all.contains("\nWHEN ") && all.contains("HOW LONG  SERVER  CAUSE\n"),
         "{all}"
     );
     assert_eq!(lengths(&all), ["5.0", "2.0", "30"], "{all}");
@@ -113,11 +113,11 @@ fn incidents_are_listed_sorted_and_filtered() {
     assert_eq!(lengths(&latest), ["5.0"]);
     assert!(latest.starts_with("1 of 3 incidents in "), "{latest}");
     assert!(
-        latest.contains("\n2 more are not shown: --limit 0\n"),
+        latest.contains("\n2 more; to show all: --limit 0\n"),
         "{latest}"
     );
     // What was not captured is listed as ever, where it is asked for.
-    let stall = "stalls that were noticed and not captured\n";
+    let stall = "stalls that were noticed, but not captured\n";
     assert!(
         all.contains(stall) && all.contains("40 sessions hang; cause: disk-full"),
         "{all}"
@@ -125,7 +125,7 @@ fn incidents_are_listed_sorted_and_filtered() {
     assert!(!list(&["--server", "3307"]).contains(stall));
     let full = list(&["--cause", "disk-full"]);
     assert!(full.contains(stall) && lengths(&full).is_empty(), "{full}");
-    assert!(list(&["--since", "2100-01-01"]).starts_with("no such incident in "));
+    assert!(list(&["--since", "2100-01-01"]).starts_with("no incident in "));
     for wrong in [
         ["--cause", "nonsense"],
         ["--since", "soon"],

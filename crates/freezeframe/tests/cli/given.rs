@@ -136,7 +136,7 @@ fn a_pipe_without_writer_is_said() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("nobody writes to") && said.lines().count() == 1,
+        said.contains("nobody wrote to") && said.lines().count() == 1,
         "{said}"
     );
     assert!(begin.elapsed() < Duration::from_secs(60));
@@ -183,7 +183,7 @@ fn an_incident_is_the_same_bytes_however_it_is_given() {
         .args(["explain", "other.frame", "next.frame"])
         .current_dir(dir.path());
     let said = String::from_utf8(two.output().unwrap().stderr).unwrap();
-    assert!(said.contains("these are 2 incidents"), "{said}");
+    assert!(said.contains("2 incidents were given"), "{said}");
     // A page has room for both, and is not written over either.
     let page = |to: &str| {
         let mut both = freezeframe();
@@ -207,7 +207,7 @@ fn an_incident_is_the_same_bytes_however_it_is_given() {
         &bytes,
         &["explain", "--json", "-", list_path.to_str().unwrap()],
     );
-    assert!(sources(&json_of(&both)).contains("given alone"));
+    assert!(sources(&json_of(&both)).contains("without other files"));
 }
 
 #[test]

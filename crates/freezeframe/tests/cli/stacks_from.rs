@@ -309,13 +309,13 @@ fn a_capture_without_a_time_shows_none() {
     for shown in [&page, &said, &verdict.to_string()] {
         assert!(!shown.contains("1970"), "{shown}");
     }
-    assert!(page.contains("not told by what was read"));
-    assert!(said.contains("not told by what was read"));
+    assert!(page.contains("not in the input"));
+    assert!(said.contains("not in the input"));
     // Nor does the list of incidents, once it is kept.
     let frame = dir.path().join("kept.frame");
     text(&["import", &gdb, "-o", frame.to_str().unwrap()]);
     let folder = dir.path().to_str().unwrap();
-    assert!(text(&["incidents", "--dir", folder]).contains("\ntime not known "));
+    assert!(text(&["incidents", "--dir", folder]).contains("\nunknown time "));
     let listed = json(&["incidents", "--dir", folder, "--json"]);
     assert_eq!(listed[0]["onset"], Value::Null);
     // What tells one shows it.

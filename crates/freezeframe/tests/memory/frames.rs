@@ -231,7 +231,7 @@ fn a_history_that_grows() {
         dir.path(),
     );
     assert!(
-        ran.errors.contains("some is left out: it is over 112 MiB"),
+        ran.errors.contains("it needs more than 112 MiB"),
         "{}",
         ran.errors
     );

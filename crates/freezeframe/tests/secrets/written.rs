@@ -53,9 +53,12 @@ impl Written {
         let said = String::from_utf8_lossy(&stderr);
         // A capture of which nothing is understood is refused, and nothing of it is written.
         // An incident that was made of the history has no samples.
-        let is_refused = ["nothing in it is known", "has no samples of the processors"]
-            .iter()
-            .any(|why| said.contains(why));
+        let is_refused = [
+            "no evidence of a stall was recognised",
+            "has no CPU samples",
+        ]
+        .iter()
+        .any(|why| said.contains(why));
         if !status.success() && !is_refused {
             let said: String = said.chars().take(600).collect();
             let line = format!("{}: {status}: {said}", arguments.join(" "));

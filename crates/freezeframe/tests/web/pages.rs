@@ -106,7 +106,7 @@ fn lists_are_searched_narrowed_and_sorted() {
         let (head, _) = served.get(&format!("/api/incidents?{wrong}"));
         assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
         let (head, body) = served.get(&format!("/?{wrong}"));
-        assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("This cannot be asked"));
+        assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("Bad request"));
     }
 }
 
@@ -157,7 +157,7 @@ fn a_history_of_hours_keeps_its_peaks_and_zooms() {
     // Nothing is there before, and a time may be written in words.
     let page =
         served.page("/history?server=db1:3306&from=2026-11-19+01:00&to=2026-11-19T02:00:00Z");
-    assert!(page.contains("nothing was recorded. There is a history from 2026-11-20 02:00:00"));
+    assert!(page.contains("nothing was recorded. The history is from 2026-11-20 02:00:00"));
     for wrong in ["server=x", "from=x", "from=5&to=4", "at=1e3", "to=-1"] {
         let (head, _) = served.get(&format!("/api/history?{wrong}"));
         assert!(head.starts_with("HTTP/1.1 400 "), "{wrong}: {head}");
@@ -234,8 +234,8 @@ fn nothing_is_written_and_a_used_port_is_one_line() {
     let nowhere = nowhere.to_str().unwrap();
     for (arguments, code, words) in [
         (&["--listen", "0.0.0.0:0"][..], 2, "--exposed"),
-        (&["--dir", nowhere], 1, "there is no such directory"),
-        (&["--token-file", "/dev/null"], 1, "a token has 16"),
+        (&["--dir", nowhere], 1, "no such directory"),
+        (&["--token-file", "/dev/null"], 1, "a token needs 16"),
         (&["--listen-host", "a:b"], 2, "without a port"),
     ] {
         let refused = freezeframe()

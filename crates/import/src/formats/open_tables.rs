@@ -78,7 +78,7 @@ mod tests {
         assert!(capture.is_empty());
         assert_eq!(
             capture.skipped[0].1,
-            "known; it has nothing that a cause uses (2 tables, 1 of them in use, 0 locked by name)"
+            "recognised; it has nothing that a cause uses (2 tables, 1 of them in use, 0 locked by name)"
         );
     }
 }

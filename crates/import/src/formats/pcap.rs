@@ -432,7 +432,7 @@ fn read(bytes: &[u8]) -> Read {
             "users of connections that were open before",
             Reason::NotRecorded,
             format!(
-                "{} of {} connections began before the capture: what they spoke was guessed",
+                "{} of {} connections began before the capture: their protocol was guessed",
                 mix.guessed, mix.seen
             ),
         ));

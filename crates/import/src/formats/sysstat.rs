@@ -138,7 +138,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         .to_owned(),
     );
     if read.is_empty() && reader.names == ["pidstat"] {
-        let why = "known; the usage of single processes says nothing about the host";
+        let why = "recognised; the usage of single processes says nothing about the host";
         read.skipped.push((0, why.into()));
     }
     read

@@ -267,10 +267,9 @@ fn is_of_plan(text: &str) -> bool {
     is_rule(text) || text.starts_with("-> ") || text.starts_with(['|', '"', '{', '}', '[', ']'])
 }
 
-pub(crate) const NOTHING_ASKED: &str = "known; it has nothing that a cause uses";
+pub(crate) const NOTHING_ASKED: &str = "recognised; it has nothing that a cause uses";
 
-const ONE_STATEMENT: &str =
-    "known; it describes one statement that somebody tried, not the server during a stall";
+const ONE_STATEMENT: &str = "recognised; it describes one statement, not the server during a stall";
 
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
@@ -400,7 +399,7 @@ mod tests {
             said(&read(&clean::lines(text))),
             (
                 "prepared statements",
-                "known; it has nothing that a cause uses (1 row)"
+                "recognised; it has nothing that a cause uses (1 row)"
             )
         );
         let text = "| Status | Duration |\n| starting | 0.000011 |\n| Copying to tmp table on disk | 4.040516 |\n";
@@ -408,7 +407,7 @@ mod tests {
             said(&read(&clean::lines(text))),
             (
                 "stages of one statement (SHOW PROFILE)",
-                "known; it describes one statement that somebody tried, not the server during a stall; longest: Copying to tmp table on disk, 4.040516 s"
+                "recognised; it describes one statement, not the server during a stall; longest: Copying to tmp table on disk, 4.040516 s"
             )
         );
     }

@@ -55,7 +55,7 @@ pub fn body(view: &View<'_>) -> Body {
     };
     let diff = profile_diff((base, &evidence.table), (now, &evidence.table), false, rank);
     let ranked = match rank.is_time() {
-        true => ", ranked by processor time",
+        true => ", sorted by CPU time",
         false => "",
     };
     let head = head(view, &samples, ranked, "t picture");
@@ -93,7 +93,7 @@ pub fn body(view: &View<'_>) -> Body {
         Table {
             columns: &COLUMNS,
             rows: rows.collect(),
-            empty: "the processors idled".to_owned(),
+            empty: "the CPUs were idle".to_owned(),
         },
     )
 }
@@ -124,12 +124,12 @@ pub(super) fn head(view: &View<'_>, samples: &Samples, ranked: &str, keys: &str)
 fn nothing(view: &View<'_>) -> String {
     match view.state.flame.of {
         FlameOf::Processors => view.no_stacks(
-            "samples of the processors (o: threads that wait)",
+            "CPU samples (o: threads that wait)",
             "they need CAP_PERFMON",
         ),
         FlameOf::Waiting => view.no_stacks(
-            "stacks of threads that wait (o: the processors)",
-            "they are taken while a stall lasts",
+            "stacks of threads that wait (o: CPUs)",
+            "they are recorded during a stall",
         ),
     }
 }
@@ -157,7 +157,7 @@ pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec
         out.push(String::new());
     }
     if rows.is_empty() {
-        out.push("it is only a caller here: no sample ends in it".to_owned());
+        out.push("only a caller here: no sample ends in it".to_owned());
     }
     out
 }

@@ -152,7 +152,7 @@ fn callers(view: &View<'_>, picture: &Picture, samples: &Samples) -> Line {
         let told = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), format::count);
         let (what, now, before) = match (samples.waiting, picture.flame.busy) {
             (Some([now, before]), _) => ("threads waiting", now, before),
-            (None, [before, now]) => ("processors busy", now, before),
+            (None, [before, now]) => ("CPUs busy", now, before),
         };
         let text = format!(
             "{what}: {}, before: {}; Down chooses, Enter zooms, Backspace goes back",
@@ -303,8 +303,8 @@ pub fn as_text(view: &View<'_>) -> Option<String> {
     let flame = tree(&[before], &[&samples.now], book, NODES_MAX);
     let [more, less] = in_words_changed(&flame);
     let what = match view.state.flame.of {
-        FlameOf::Processors => "processors, points of the samples",
-        FlameOf::Waiting => "threads that wait, points of them",
+        FlameOf::Processors => "CPUs, percentage points of the samples",
+        FlameOf::Waiting => "threads that wait, percentage points",
     };
     Some(format!(
         "{what} against the time before: more {more}; less {less}"

@@ -18,7 +18,8 @@ const SLOW: usize = 5;
 
 /// The lines.
 pub fn lines(view: &View<'_>) -> Vec<Line> {
-    let title = "ANSWERS  SELECT 1 five times a second: a column a second, a line a fifth of it";
+    let title =
+        "ANSWERS  SELECT 1 five times a second: a column for each second, a line for each 0.2 s";
     let mut out = vec![Line::colored(Ink::Strong, title)];
     let count = view.columns.saturating_sub(NAME + 1).max(8);
     let window = model::Window {
@@ -28,7 +29,7 @@ pub fn lines(view: &View<'_>) -> Vec<Line> {
     let Some(heat) = answers(view.timeline(), view.model.clock(), window) else {
         let why = view.missing(
             "answers to SELECT 1, five times a second,",
-            "the server was not asked in this time, or nobody could log in",
+            "no queries in this time, or no login",
         );
         out.push(Line::colored(Ink::Dim, &why));
         return out;

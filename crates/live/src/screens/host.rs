@@ -25,7 +25,7 @@ const ROWS: [(&str, &str, &str); 38] = [
     ("cpu", "user", "cpu.user_share"),
     ("cpu", "waits for the disk", "cpu.iowait_share"),
     ("cpu", "taken by the host (steal)", "cpu.steal_share"),
-    ("cpu", "tasks that run or want to", "cpu.procs_running"),
+    ("cpu", "tasks that run or want to run", "cpu.procs_running"),
     ("cpu", "context switches", "cpu.context_switches"),
     ("cpu", "pressure", "psi.cpu.some_us"),
     (
@@ -99,7 +99,7 @@ pub fn body(view: &View<'_>) -> Body {
         Table {
             columns: &COLUMNS,
             rows,
-            empty: "nothing of the host was read".to_owned(),
+            empty: "nothing about the host was read".to_owned(),
         },
     )
 }
@@ -108,7 +108,7 @@ fn facts(view: &View<'_>) -> Line {
     let fact = |name: &str| view.incident().fact(name);
     let memory = fact("host.memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let parts = [
-        fact("host.cpus").map(|cpus| format!("{cpus} processors")),
+        fact("host.cpus").map(|cpus| format!("{cpus} CPUs")),
         memory.map(format::bytes),
         fact("host.kernel").map(|kernel| format!("Linux {kernel}")),
         fact("thp.enabled").map(|enabled| format!("huge pages {enabled}")),

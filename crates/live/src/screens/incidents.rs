@@ -48,7 +48,7 @@ pub fn body(view: &View<'_>) -> Body {
     let table = Table {
         columns: &COLUMNS,
         rows: known.iter().map(|one| row(view, one)).collect(),
-        empty: "no stall is known".to_owned(),
+        empty: "no stalls".to_owned(),
     };
     let foot = chosen(view, &table);
     Body {
@@ -92,7 +92,7 @@ fn row(view: &View<'_>, listed: &IncidentEntry) -> Row {
     let is_known = view.model.clock().is_known() || listed.path.is_some();
     let moment = jiff::Timestamp::from_millisecond(listed.onset_wall_ms);
     let moment = moment.ok().filter(|_| is_known).map_or_else(
-        || "time not known".to_owned(),
+        || "unknown time".to_owned(),
         |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
     );
     let length = listed

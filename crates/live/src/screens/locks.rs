@@ -29,7 +29,7 @@ pub fn body(view: &View<'_>) -> Body {
                 rows: Vec::new(),
                 empty: view.no_stacks(
                     "stacks, which show locks,",
-                    "they are taken while a stall lasts",
+                    "they are recorded during a stall",
                 ),
             },
         );
@@ -60,7 +60,7 @@ pub fn body(view: &View<'_>) -> Body {
         Table {
             columns: &COLUMNS,
             rows: rows.collect(),
-            empty: "nobody waited for a lock that stacks show".to_owned(),
+            empty: "no waits for locks in the stacks".to_owned(),
         },
     )
 }
@@ -77,7 +77,7 @@ fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
     });
     let caller = lock.callers.first().and_then(|caller| caller.path.first());
     let holder = match waits::holder_words(lock) {
-        holder if holder.is_empty() => Cell::text("not known").ink(Ink::Dim),
+        holder if holder.is_empty() => Cell::text("unknown").ink(Ink::Dim),
         holder => Cell::text(holder),
     };
     Row {

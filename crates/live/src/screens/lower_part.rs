@@ -26,7 +26,7 @@ pub fn waits(view: &View<'_>, most: usize) -> Vec<Line> {
     if waited.rows.is_empty() {
         lines.push(Line::colored(
             Ink::Dim,
-            "nobody is seen to wait, or nothing tells: 9 says what is absent",
+            "no waiting session was seen (9 shows what is missing)",
         ));
     }
     lines.extend(waited.rows.iter().take(most).map(|wait| {
@@ -67,8 +67,8 @@ pub fn absent(view: &View<'_>) -> Line {
     let right = last_incident(view);
     let room = view.columns.saturating_sub(right.len() + 2);
     let words = match count {
-        0 if view.incident().absent.is_empty() => "nothing is absent".to_owned(),
-        0 => "nothing is absent now; 9 says what was".to_owned(),
+        0 if view.incident().absent.is_empty() => "nothing is missing".to_owned(),
+        0 => "nothing is missing now; 9 shows what was".to_owned(),
         _ => {
             let names = format!("absent: {}", names.join(", "));
             cut(&Line::plain(&names).text(), room.saturating_sub(WHY.len())) + WHY

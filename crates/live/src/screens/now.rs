@@ -160,10 +160,8 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
 /// Nothing is wrong: what moved most.
 fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
     let all: Vec<Departure<'_>> = departures::of_server_and_host(view);
-    let mut lines = vec![
-        Line::colored(Ink::Strong, "WHY  ")
-            .add(Ink::Plain, "no stall; farthest from the time before:"),
-    ];
+    let mut lines =
+        vec![Line::colored(Ink::Strong, "WHY  ").add(Ink::Plain, "no stall; largest changes:")];
     for one in all.iter().take(signs.min(3)) {
         let text = format!(
             "     {} {}: {}, usually {}",
@@ -198,9 +196,6 @@ fn next(view: &View<'_>) -> Line {
             line.add(Ink::Plain, &cut(&Line::plain(one_line).text(), room))
                 .right(Ink::Dim, keys, view.columns)
         }
-        None => line.add(
-            Ink::Dim,
-            "2 threads  3 locks  4 where the processors are  7 what moved",
-        ),
+        None => line.add(Ink::Dim, "2 threads  3 locks  4 CPU profile  7 what moved"),
     }
 }

@@ -133,14 +133,14 @@ fn why(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
         items(
             &mut out,
             view,
-            "not known:",
+            "unknown:",
             Ink::Dim,
             finding.unknown.iter().map(String::as_str),
         );
         items(
             &mut out,
             view,
-            "refuted by:",
+            "disproved if:",
             Ink::Dim,
             finding.refuted_by.iter().map(String::as_str),
         );
@@ -157,7 +157,7 @@ fn why(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
         }
     }
     if !verdict.rejected.is_empty() {
-        heading(&mut out, "LOOKED ALIKE AND IS NOT IT");
+        heading(&mut out, "SIMILAR CAUSES, RULED OUT");
         for one in &verdict.rejected {
             out.extend(wrapped(
                 Ink::Plain,
@@ -168,7 +168,7 @@ fn why(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
         }
     }
     if !verdict.absent.is_empty() {
-        heading(&mut out, "ABSENT");
+        heading(&mut out, "MISSING EVIDENCE");
         for one in &verdict.absent {
             let text = format!("{}: {}; {}", one.what, one.reason.to_text(), one.detail);
             out.extend(wrapped(Ink::Plain, &text, 2, view.columns));
@@ -187,14 +187,14 @@ fn remedy(view: &View<'_>, verdict: &Verdict) -> Vec<Line> {
     let remedy = &first.remedy;
     let mut out = vec![
         Line::colored(Ink::Strong, &title(first)),
-        Line::colored(Ink::Dim, "Nothing of this is run from here."),
+        Line::colored(Ink::Dim, "These commands are shown only, not run."),
     ];
     let parts: [(&str, &[String]); 5] = [
         ("NOW", &remedy.now),
-        ("FOR GOOD", &remedy.durable),
+        ("PERMANENT FIX", &remedy.durable),
         ("UNDO", &remedy.undo),
-        ("SEE THAT IT WORKED", &remedy.verify),
-        ("COMMANDS OF FREEZEFRAME", &remedy.fix),
+        ("VERIFY", &remedy.verify),
+        ("COMMANDS", &remedy.fix),
     ];
     for (name, texts) in parts.iter().filter(|(_, texts)| !texts.is_empty()) {
         heading(&mut out, name);

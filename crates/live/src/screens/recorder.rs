@@ -14,7 +14,7 @@ const COLUMNS: [Column; 5] = [
     Column::number("AGE", 9, 0),
     Column::number("READ", 7, 1),
     Column::number("EACH", 8, 2),
-    Column::rest("ABSENT, AND WHY", 24),
+    Column::rest("MISSING, AND WHY", 24),
 ];
 
 /// The same where files of others were read.
@@ -23,7 +23,7 @@ const WITH_FILES: [Column; 5] = [
     COLUMNS[1],
     COLUMNS[2],
     COLUMNS[3],
-    Column::rest("ABSENT, AND WHY; WHAT A FILE BROUGHT", 24),
+    Column::rest("MISSING, AND WHY; WHAT A FILE BROUGHT", 24),
 ];
 
 /// The screen.
@@ -49,8 +49,7 @@ fn head(view: &View<'_>) -> Vec<Line> {
     let timeline = view.timeline();
     let now = |name: &str| stats::now_of(timeline, name, view.at);
     let cost = [
-        now("recorder.cpu_ticks")
-            .map(|ticks| format!("{} of a processor", format::share(ticks / 100.0))),
+        now("recorder.cpu_ticks").map(|ticks| format!("{} of a CPU", format::share(ticks / 100.0))),
         now("recorder.resident_bytes").map(|bytes| format!("{} resident", format::bytes(bytes))),
         now("recorder.late_ms").map(|ms| format!("{} late", format::seconds(ms / 1000.0))),
         now("recorder.statements")
@@ -128,7 +127,7 @@ fn absent(view: &View<'_>) -> Vec<Row> {
             Row {
                 cells: vec![
                     Cell::text(&timed.absent.what).ink(if now { Ink::Bad } else { Ink::Dim }),
-                    Cell::text(if now { "absent" } else { "" }),
+                    Cell::text(if now { "missing" } else { "" }),
                     Cell::number(Some(timed.count as f64), timed.count.to_string()),
                     Cell::default(),
                     Cell::text(&when),

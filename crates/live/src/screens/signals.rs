@@ -32,7 +32,7 @@ pub fn body(view: &View<'_>) -> Body {
     let others = departures::not_compared(view);
     let count = counted(all.len() + others.len(), "signal", "signals");
     let head = Line::plain(&match all.is_empty() {
-        true => format!("{count}; too little was read before this moment to compare with"),
+        true => format!("{count}; too few earlier readings to compare with"),
         false => format!(
             "{count}, {moved} not as usual; usual is {}",
             view.span(normal.from, normal.to)

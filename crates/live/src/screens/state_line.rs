@@ -31,7 +31,7 @@ pub fn line(view: &View<'_>) -> Line {
         .filter(|age| *age > 5_000)
     {
         let words = format!(
-            "NOT KNOWN  the recorder itself stands still for {}",
+            "NOT KNOWN  the recorder itself has hung for {}",
             format::duration(age)
         );
         return Line::colored(Ink::Bad, &words);

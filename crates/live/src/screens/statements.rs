@@ -33,7 +33,7 @@ pub fn body(view: &View<'_>) -> Body {
     ];
     let empty = view.missing(
         "statements over time",
-        "nothing tells what was asked: no login, no packets, no performance_schema (9 says which)",
+        "no statements: no login, no packets or no performance_schema (9 says which)",
     );
     Body::from_table(
         head,
@@ -157,7 +157,7 @@ fn counters(view: &View<'_>) -> Vec<Row> {
                     format::per_second(now),
                     view.clock(view.at)
                 ),
-                "counted by the server; the recorder's own statements are taken off".to_owned(),
+                "counted by the server, without the recorder's own statements".to_owned(),
             ];
             let cells = vec![
                 Cell::text(own.replace('_', " ")),

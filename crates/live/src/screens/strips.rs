@@ -86,7 +86,7 @@ pub fn lines(view: &View<'_>, most: usize) -> Vec<Line> {
     });
     lines.extend(shown.take(most));
     match lines.len() {
-        1 => vec![Line::colored(Ink::Dim, "nothing was read over time here")],
+        1 => vec![Line::colored(Ink::Dim, "no signals over time here")],
         _ => lines,
     }
 }

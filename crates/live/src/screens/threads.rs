@@ -84,7 +84,7 @@ fn sessions_line(view: &View<'_>) -> Line {
         format!(" ({} before)", list.active())
     });
     let text = format!(
-        " {} do something{before}, {} in all, at {}; the {} longest of those that do:",
+        " {} active{before}, {} in all, at {}; the {} longest active:",
         list.active(),
         list.sessions,
         view.clock(at),
@@ -143,7 +143,7 @@ fn at_moment<'a>(view: &View<'a>) -> Vec<Group<'a>> {
 fn groups(view: &View<'_>) -> Vec<Line> {
     let groups = at_moment(view);
     if groups.is_empty() {
-        let why = view.no_stacks("stacks", "they are taken while a stall lasts");
+        let why = view.no_stacks("stacks", "they are recorded during a stall");
         return wrapped(Ink::Dim, &format!("THREADS  {why}"), 2, view.columns);
     }
     let threads: usize = groups.iter().map(|group| group.count).sum();

@@ -148,7 +148,7 @@ fn a_recorder_is_followed_through_its_history() {
         ..told
     };
     let model = source(&path, Some(stands)).read(None).unwrap().unwrap();
-    assert!(text(&model, &state).contains("NOT KNOWN  the recorder itself stands still for 1 min"));
+    assert!(text(&model, &state).contains("NOT KNOWN  the recorder itself has hung for 1 min"));
     // One that is gone is missed: the view goes on to look for it.
     let mut answers = vec![
         None,
@@ -188,7 +188,7 @@ fn a_kept_history_has_a_past_and_can_be_saved() {
     let loaded = store::read_incident(&saved).unwrap();
     assert!(loaded.damage.is_empty() && loaded.incident.id.ends_with("-history"));
     let again = kept.export(&model, dir.path()).unwrap_err().to_string();
-    assert!(again.ends_with("it is there already"), "{again}");
+    assert!(again.ends_with("already exists"), "{again}");
     let mut lines = Vec::new();
     live::plain(
         &mut kept,

@@ -257,7 +257,7 @@ fn the_flame_graph_is_zoomed_and_is_a_table() {
     assert!(!zoomed.contains("mysql_exec"), "{zoomed}");
     // Of what fills the picture its samples are shown.
     keys(&model, &mut state, &[Press::Enter], size);
-    assert!(shown(&state).contains("it is only a caller here"));
+    assert!(shown(&state).contains("only a caller here"));
     keys(&model, &mut state, &[Press::Backspace], size);
     keys(&model, &mut state, &[Press::Backspace], size);
     assert_eq!(state.flame.zoom, ["connection"]);
@@ -409,9 +409,9 @@ fn lines_tell_what_the_pictures_show() {
     live::plain(&mut source, print, || true).unwrap();
     let lines = lines.join("\n");
     for wanted in [
-        "processors, points of the samples against the time before: more tcp_sendmsg +50.5",
+        "CPUs, percentage points of the samples against the time before: more tcp_sendmsg +50.5",
         "; less do_sys_poll -57.7",
-        "threads that wait, points of them against the time before: more futex_wait_queue +83.1",
+        "threads that wait, percentage points against the time before: more futex_wait_queue +83.1",
         "SELECT 1: slow, ",
         "SELECT 1: answered in time again",
     ] {
@@ -434,7 +434,10 @@ fn a_filter_that_cannot_be_read_leaves_the_last_one() {
     keys(&model, &mut state, &typed(" and user !="), (80, 24));
     keys(&model, &mut state, &[Press::Enter], (80, 24));
     let wrong = state.input.as_ref().and_then(|input| input.wrong.clone());
-    assert_eq!(wrong.as_deref(), Some("user: compared with what?"));
+    assert_eq!(
+        wrong.as_deref(),
+        Some("user: the value to compare with is missing")
+    );
     assert_eq!(in_force(&state).as_deref(), Some("time > 8"));
     keys(&model, &mut state, &[Press::Esc], (80, 24));
     assert_eq!(in_force(&state).as_deref(), Some("time > 8"));

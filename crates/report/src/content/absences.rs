@@ -94,11 +94,11 @@ pub(crate) fn read(verdict: &Verdict) -> Vec<Part> {
     });
     let columns = vec![
         Column::new("Path", CellKind::Code),
-        Column::new("What it is", CellKind::Text),
+        Column::new("Content", CellKind::Text),
     ];
     let more = verdict.sources.len().saturating_sub(SOURCES_MAX.0);
     let mut table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
-    table.more = format!("{more} more are not shown (--json has all).");
+    table.more = format!("{more} more (all in --json).");
     vec![Part::Table(table.limits(SOURCES_MAX.0, SOURCES_MAX.1))]
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn in_words(rejected: &Rejected) -> String {
         }
     }
     format!(
-        "What it always shows was not there. Looked at: {}.",
+        "Its necessary signs are missing. Looked at: {}.",
         places.join(", ")
     )
 }
@@ -135,7 +135,7 @@ pub(crate) fn rejected(verdict: &Verdict) -> Vec<Part> {
     });
     let columns = vec![
         Column::new("Cause", CellKind::Text),
-        Column::new("Why it is not it", CellKind::Text),
+        Column::new("Ruled out because", CellKind::Text),
     ];
     let table = Table::new(columns).rows(rows).shape(Shape::SENTENCES);
     vec![Part::Table(table.limits(usize::MAX, REJECTED_MAX))]
@@ -150,7 +150,7 @@ mod tests {
         let mut rejected = Rejected {
             cause: "ftwrl-backup".to_owned(),
             title: "FLUSH stops all".to_owned(),
-            why: "a necessary sign is not there: the number of sessions in state /^waiting/ was 0"
+            why: "a necessary sign is missing: the number of sessions in state /^waiting/ was 0"
                 .to_owned(),
             looked_in: ["processlist", "processlist", "stacks", "kernel_log"]
                 .map(str::to_owned)
@@ -158,7 +158,7 @@ mod tests {
         };
         assert_eq!(
             in_words(&rejected),
-            "What it always shows was not there. Looked at: the list of sessions, what each thread \
+            "Its necessary signs are missing. Looked at: the list of sessions, what each thread \
              of the server did, the kernel's log."
         );
         // What speaks against it says so itself.

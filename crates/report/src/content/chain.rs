@@ -89,7 +89,7 @@ pub(crate) fn of_locks(chain: &WaitChain) -> Vec<Link> {
         links.push(held_by(one, number + 1 == rest.len()));
     }
     if chain.circular {
-        let more = "a deadlock, or two moments seen as one".to_owned();
+        let more = "a deadlock, or two moments mixed up".to_owned();
         links.push(link("waits for", Kind::Lock, &first.lock, more));
     }
     links
@@ -98,7 +98,7 @@ pub(crate) fn of_locks(chain: &WaitChain) -> Vec<Link> {
 /// Who holds the lock of a link; of the last one also what it does.
 fn held_by(of: &ChainLink, is_last: bool) -> Link {
     let Some(holder) = &of.holder else {
-        return link("held by", Kind::Unknown, "not known", String::new());
+        return link("held by", Kind::Unknown, "unknown", String::new());
     };
     let doing = match is_last {
         true => holder.doing.trim(),
@@ -181,7 +181,7 @@ fn does(actor: &Actor) -> String {
         (Some(class), Some(time), _) => format!("{class} for {}", span(time)),
         (Some(class), None, _) => class,
         (None, _, Some(time)) => format!("idle for {}", span(time)),
-        (None, Some(time), None) => format!("at work for {}", span(time)),
+        (None, Some(time), None) => format!("active for {}", span(time)),
         (None, None, None) => String::new(),
     };
     match (does.is_empty(), actor.transaction_seconds) {
@@ -238,7 +238,7 @@ mod tests {
                 "wait for [Lock kernel_mutex]",
                 "held by [Holder thread 4711] (mysqld, by its stack)",
                 "waits for [Lock malloc arena] (with 2 others)",
-                "held by [Unknown not known]",
+                "held by [Unknown unknown]",
             ]
         );
         let last = locks(
@@ -253,7 +253,7 @@ mod tests {
         let circle = locks(&[("a", 1, by.clone()), ("b", 1, by)], true);
         assert_eq!(
             circle.last().unwrap(),
-            "waits for [Lock a] (a deadlock, or two moments seen as one)"
+            "waits for [Lock a] (a deadlock, or two moments mixed up)"
         );
         assert!(locks(&[], false).is_empty());
     }

@@ -33,7 +33,7 @@ pub(crate) fn side(side: &SideHead) -> String {
         side.server
     );
     if !side.time_is_known() {
-        return format!("time not known, {what}");
+        return format!("unknown time, {what}");
     }
     let (from, to) = (second(side.from_ms), second(side.to_ms));
     let to = match (from.split_once(' '), to.split_once(' ')) {
@@ -72,8 +72,8 @@ fn setting(name: &str) -> String {
 /// The heading of the signals of a role.
 pub(crate) fn role_title(role: Role, comparison: &Comparison) -> &'static str {
     match role {
-        Role::Deciding if comparison.cause.is_some() => "Signs that decide",
-        Role::Deciding => "What clients feel",
+        Role::Deciding if comparison.cause.is_some() => "Deciding signs",
+        Role::Deciding => "Effect on clients",
         Role::Supporting => "Other signs of the cause",
         Role::ServerWide => "The server",
     }
@@ -129,7 +129,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
         number("Independent blocks").page_only(),
         Column {
             holds: CellKind::Text,
-            ..on_terminal("What became of it", "", 9)
+            ..on_terminal("Result", "", 9)
         }
         .rank(1),
     ];
@@ -151,7 +151,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
         false => vec![Part::list(lines.iter().map(|line| in_words(line)))],
     };
     let why = Section::from_parts("Why", list(&comparison.reasons));
-    let missing = Section::from_parts("What is missing", list(&comparison.missing));
+    let missing = Section::from_parts("Missing for a proof", list(&comparison.missing));
     why.into_iter().chain(missing).collect()
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
     let functions = changes("Function", &comparison.functions, &share);
     [
         (
-            "Settings and facts that differ",
+            "Different settings and facts",
             settings(&comparison.settings, ["Before", "After"]),
         ),
         (

@@ -52,8 +52,8 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageCol
         false => vec![Part::List(List::new(actors).class("who"))],
     };
     let unknown = match finding.level {
-        Level::Suspicion => "What would decide it",
-        _ => "Not known",
+        Level::Suspicion => "Needed to decide",
+        _ => "Unknown",
     };
     let risk = match remedy.risk.is_empty() {
         true => Vec::new(),
@@ -64,20 +64,20 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageCol
         (Evidence, "Why", witnesses(context, &finding.witnesses)),
         (Evidence, "Against", witnesses(context, &finding.against)),
         (Evidence, "Who", who),
-        (Evidence, "What would refute it", steps(&finding.refuted_by)),
+        (Evidence, "Disproved if", steps(&finding.refuted_by)),
         (Evidence, unknown, steps(&in_words(&finding.unknown))),
-        (Remedy, "With freezeframe", steps(&remedy.fix)),
+        (Remedy, "Commands", steps(&remedy.fix)),
         (Remedy, "Do now", steps(&steps::with_undo(&paired.now))),
         (
             Remedy,
-            "For good",
+            "Permanent fix",
             steps(&steps::with_undo(&paired.durable)),
         ),
         (Remedy, "Undo", steps(&paired.rest)),
         (Remedy, "Risk", risk),
-        (Remedy, "See that it worked", steps(&remedy.verify)),
+        (Remedy, "Verify", steps(&remedy.verify)),
         (Evidence, "Related", related(context.verdict, finding)),
-        (Evidence, "Known from", steps(&finding.sources)),
+        (Evidence, "References", steps(&finding.sources)),
     ];
     all.into_iter()
         .filter_map(|(half, title, parts)| Some((half, Section::from_parts(title, parts)?)))

@@ -74,7 +74,7 @@ pub(crate) fn chains(table: &LockTable) -> Vec<Part> {
             0 => String::new(),
             more => format!(" and {}", counted_more(more, "lock")),
         };
-        lines.push(format!("Not known is who has {}{more}.", crowds.join(", ")));
+        lines.push(format!("Unknown who holds {}{more}.", crowds.join(", ")));
     }
     match lines.is_empty() {
         true => Vec::new(),
@@ -87,16 +87,16 @@ pub(crate) fn chains(table: &LockTable) -> Vec<Part> {
 pub(crate) fn sections(table: &LockTable, book: &StackTable, limit: usize) -> Vec<Section> {
     [
         ("Locks", locks(table, limit)),
+        ("Callers and holders", details(table, book, limit)),
         (
-            "Who asks for them, and who has them",
-            details(table, book, limit),
+            "Waits for work or answers (not for locks)",
+            conditions(table),
         ),
-        ("Waits for work or answers, no locks", conditions(table)),
         (
             "Locks of the kernel, all processes",
             kernel(&table.kernel_locks),
         ),
-        ("Absent evidence", absences::list(&table.absent)),
+        ("Missing evidence", absences::list(&table.absent)),
     ]
     .into_iter()
     .filter_map(|(title, parts)| Section::from_parts(title, parts))
@@ -124,7 +124,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
             switched_off_after_ms,
         } => {
             let callers = match stack_every {
-                0 => "callers were not taken".to_owned(),
+                0 => "callers were not recorded".to_owned(),
                 1 => "callers are from every wait".to_owned(),
                 every => format!(
                     "callers are from one wait in {}",
@@ -137,14 +137,13 @@ pub(crate) fn depth(table: &LockTable) -> String {
             } as f64
                 / 1000.0;
             let cost = match (cost_us, seconds > 0.0) {
-                (0, _) => "the kernel does not account what counting cost".to_owned(),
+                (0, _) => "the kernel does not report the cost of counting".to_owned(),
                 (us, positive) => {
                     let spent = *us as f64 / MICROSECONDS;
                     let of_one = match positive {
-                        true => format!(
-                            " ({} of one processor)",
-                            Quantity::Share.to_text(spent / seconds)
-                        ),
+                        true => {
+                            format!(" ({} of one CPU)", Quantity::Share.to_text(spent / seconds))
+                        }
                         false => String::new(),
                     };
                     format!("counting cost {}{of_one}", Quantity::Seconds.to_text(spent))
@@ -153,8 +152,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
             let off = match switched_off_after_ms {
                 None => String::new(),
                 Some(ms) => format!(
-                    " It switched itself off after {}, above the set rate of events: what came \
-                     later is not counted.",
+                    " Counting stopped after {}, because the rate of events was above the limit.",
                     Quantity::Seconds.to_text(*ms as f64 / 1000.0)
                 ),
             };
@@ -164,7 +162,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
             )
         }
         WaitCounting::Told { by } => {
-            format!("Told by {by}: what it does not tell of a lock stands as 0.")
+            format!("Reported by {by}; values that it does not have are 0.")
         }
     }
 }
@@ -213,7 +211,7 @@ impl Numbers {
             |title, short, width| Column::new(title, CellKind::Numbers).short(short, width);
         vec![
             Column::new(name, CellKind::Code).short(&name.to_uppercase(), 0),
-            number("Waiting at once", "WAITERS", 7),
+            number("Waiting together", "WAITERS", 7),
             number("Waits", "WAITS", 8),
             number("Waited", "TOTAL", 9),
             number("Mean", "MEAN", 9),
@@ -262,7 +260,7 @@ fn locks(table: &LockTable, limit: usize) -> Vec<Part> {
         let holder = lock.holders.first();
         row.cells.push(match holder {
             Some(holder) => format!("{}{}", who(holder), doing(holder)).into(),
-            None => "not known".into(),
+            None => "unknown".into(),
         });
         row
     });
@@ -336,7 +334,7 @@ fn detail(row: &LockRow, book: &StackTable, numbers: Numbers) -> Vec<Part> {
         }));
     }
     if let Some(rest @ 1..) = row.holders.len().checked_sub(HOLDERS_MAX) {
-        let text = format!("{} are not shown.", counted_more(rest, "holder"));
+        let text = format!("{} not shown.", counted_more(rest, "holder"));
         out.push(Part::Note(text.into()));
     }
     out
@@ -367,7 +365,7 @@ fn callers(row: &LockRow, book: &StackTable, numbers: Numbers) -> Part {
         }
     });
     let columns = vec![
-        Column::new("Asked for by, innermost first", CellKind::Code),
+        Column::new("Callers, innermost first", CellKind::Code),
         Column::new("Waits", CellKind::Numbers),
         Column::new("Waited", CellKind::Numbers),
         Column::new("Longest", CellKind::Numbers),
@@ -385,7 +383,7 @@ fn path(functions: &[String], most: usize) -> String {
         path.push("…");
     }
     match path.is_empty() {
-        true => "no stack was taken".to_owned(),
+        true => "no stack was recorded".to_owned(),
         false => path.join(" < "),
     }
 }
@@ -425,10 +423,10 @@ fn named(row: &LockRow) -> String {
     };
     let by = match row.named_by {
         NamedBy::Symbol => "named by the symbol at its address",
-        NamedBy::Arena => "an allocation arena of glibc, by its place and its callers",
-        NamedBy::CallPath => "named by the call path of those that wait",
-        NamedBy::Address => "no name is known, only who asks",
-        NamedBy::Told => "named by who told it",
+        NamedBy::Arena => "an allocation arena of glibc, known by its address and callers",
+        NamedBy::CallPath => "named by the call path of the waiting threads",
+        NamedBy::Address => "no name, only the callers are known",
+        NamedBy::Told => "named by the source",
     };
     format!("{by}{at}")
 }
@@ -477,7 +475,7 @@ fn kernel(locks: &[KernelLockRow]) -> Vec<Part> {
         number("Waited", "TOTAL", 9),
         number("Mean", "MEAN", 9),
         number("Longest", "MAX", 9),
-        Column::new("Asked for by, innermost first", CellKind::Code).page_only(),
+        Column::new("Callers, innermost first", CellKind::Code).page_only(),
     ];
     let exact = Numbers::EXACT;
     let rows = locks.iter().map(|lock| {

@@ -89,7 +89,7 @@ pub(crate) fn causes(verdicts: [&Verdict; 2]) -> Vec<Section> {
 /// Settings and facts that differ.
 pub(crate) fn settings(rows: &[SettingChange]) -> Vec<Part> {
     match rows.is_empty() {
-        true => vec![Part::Note("None of those that both have.".into())],
+        true => vec![Part::Note("No difference in those that both have.".into())],
         false => compare::settings(rows, NAMES),
     }
 }

@@ -30,7 +30,7 @@ const FILES_MAX: usize = 3;
 const SIGN_MAX: usize = 140;
 
 /// The title above who did it.
-pub(crate) const WHO: &str = "Who did it, and how sure it is";
+pub(crate) const WHO: &str = "Who did it, and how sure";
 
 /// What the cause is, for people who may not know it, and what else had a part in it. Where no cause was found, the
 /// verdict's own sentence.
@@ -64,7 +64,7 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
         let mut parts = findings::witnesses(&context, &shown);
         if all.len() > most {
             let more = all.len() - most;
-            parts.push(Part::Note(format!("{more} more are in the report.").into()));
+            parts.push(Part::Note(format!("{more} more in the report.").into()));
         }
         parts
     };
@@ -85,7 +85,7 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
     };
     let title = match brief::found(verdict) {
         Some(_) => "Why",
-        None => "What is going on",
+        None => "Activity in the stall",
     };
     [
         (title, why),
@@ -94,8 +94,8 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
             WHO,
             brief::answers_to(&[brief::WHO, CONFIDENCE, NOT_ALL], incident, verdict),
         ),
-        ("Absent evidence", absent(incident, verdict)),
-        ("Where this is from", provenance(incident, verdict)),
+        ("Missing evidence", absent(incident, verdict)),
+        ("Origin", provenance(incident, verdict)),
     ]
     .into_iter()
     .filter_map(|(title, parts)| Section::from_parts(title, parts))
@@ -121,7 +121,7 @@ fn absent(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
         }
     }
     let says = match (first, names.len()) {
-        (None, _) => "Nothing: every source brought what it was asked for.".to_owned(),
+        (None, _) => "None.".to_owned(),
         (Some(first), 1) => brief::quoted(&sentence(first), SIGN_MAX),
         (Some(_), count) => {
             let named = names.iter().take(ABSENT_NAMED).copied();
@@ -194,11 +194,11 @@ pub(super) fn provenance(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 fn times(incident: &Incident) -> String {
     let stall = &incident.stall;
     if !incident.clock.is_known() {
-        return "not told by what was read".to_owned();
+        return "not in the input".to_owned();
     }
     let moment = |at| time_format::date_time(incident.clock.wall_ms(at));
     let end = stall.end.map_or_else(
-        || "end not within the recording".to_owned(),
+        || "end not in the recording".to_owned(),
         |end| format!("end {}", moment(end)),
     );
     format!(

@@ -282,8 +282,8 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
         && *sample != class.fingerprint
     {
         out.push(Part::Label(match time {
-            Some(time) => format!("The slowest, {}", value(time, time.max)),
-            None => "One of them".to_owned(),
+            Some(time) => format!("Slowest, {}", value(time, time.max)),
+            None => "Example".to_owned(),
         }));
         out.push(Part::Block(sample.clone(), Tint::Plain));
     }
@@ -294,7 +294,7 @@ fn detail(digest: &QueryDigest, overall: Option<&QueryClass>, class: &QueryClass
             .take(NOTES_MAX)
             .map(String::as_str)
             .collect();
-        out.push(Part::Label("What the log says of it".to_owned()));
+        out.push(Part::Label("Attributes from the log".to_owned()));
         out.push(Part::Block(lines.join("\n"), Tint::Faint));
     }
     out
@@ -305,11 +305,13 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
     let mut out = Vec::new();
     if diff.by_kind {
         out.push(Part::paragraph(
-            "The two were seen in different ways, so kinds of statements are compared, not classes.",
+            "The two were recorded in different ways, so kinds of statements are compared, not classes.",
         ));
     }
     if diff.changes.is_empty() {
-        out.push(Part::paragraph("Nothing changed: there are no statements."));
+        out.push(Part::paragraph(
+            "Nothing to compare: there are no statements.",
+        ));
         return out;
     }
     let mut sides = diff
@@ -330,7 +332,7 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
         number(title, &format!("{title} →"), 22),
         times(number("Time a second", "Load →", 18)),
         times(number("Mean", "Mean →", 20)),
-        number("Part of the change", "", 0).page_only(),
+        number("Share of the change", "", 0).page_only(),
     ];
     let rows = diff.changes.iter().enumerate().map(|(index, change)| {
         let said = change_text(diff, change);
@@ -355,11 +357,11 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
     };
     let mut table = Table::new(columns).rows(rows).shape(shape);
     let more = diff.changes.len().saturating_sub(limit);
-    table.more = format!("{} more changed less", count(more as u64));
+    table.more = format!("{} more with smaller changes", count(more as u64));
     out.push(Part::Table(table.limits(limit, PAGE_CHANGES_MAX)));
     if diff.before.folded + diff.during.folded > 0 {
         out.push(Part::paragraph(format!(
-            "Not told apart: {} statements before, {} during.",
+            "Not classified: {} statements before, {} during.",
             count(diff.before.folded),
             count(diff.during.folded)
         )));

@@ -48,7 +48,7 @@ pub(crate) fn parts(asked: &Workload) -> Vec<Part> {
         let absents = asked.blind.iter();
         let lines = absents.map(|absent| format!("{}: {}", absent.what, absent.detail));
         out.push(Part::Folded(Folded {
-            summary: "What this method does not see".into(),
+            summary: "Not visible with this method".into(),
             parts: vec![Part::list(lines)],
             ..Folded::default()
         }));
@@ -85,23 +85,20 @@ fn head(asked: &Workload, has_rows: bool) -> Prose {
             .text(" statements a second in the stall")
             .page(seen(asked.stall_seconds))
             .text(lost)
-            .text("; it did not look before"),
+            .text("; not recorded before"),
         (Some(rate), None) => before(out, rate).text("; nothing in the stall"),
         (None, None) => out,
     };
     if let Some(share) = asked.seen_share.filter(|_| asked.is_blind_to_most()) {
         out = out
-            .strong(format!(
-                ", {:.1} % of what the server counted",
-                100.0 * share
-            ))
-            .text(": most is not seen this way");
+            .strong(format!(", {:.1} % of the server's count", 100.0 * share))
+            .text(": most cannot be seen this way");
     }
     match has_rows {
         true => out.terminal(":").page(Markup::literal(".")),
-        false => out.text(
-            "; no kind of statement came much more or less often than before, or took longer.",
-        ),
+        false => {
+            out.text("; no kind of statement became much more frequent, less frequent or slower.")
+        }
     }
 }
 
@@ -185,8 +182,7 @@ mod tests {
             blind: Vec::new(),
             seen_share: None,
         };
-        let end =
-            "; no kind of statement came much more or less often than before, or took longer.";
+        let end = "; no kind of statement became much more frequent, less frequent or slower.";
         assert!(head(&asked, false).plain().ends_with(end));
         assert!(head(&asked, true).plain().ends_with("809 in the stall:"));
     }

@@ -190,7 +190,7 @@ fn write_table(page: &mut Page, table: &Table) {
     let more = match count - shown {
         _ if table.rows.len() > shown && !table.more.is_empty() => table.more.clone(),
         0 => return,
-        count => format!("{} more are not shown.", units::grouped(count as i64)),
+        count => format!("{} more not shown.", units::grouped(count as i64)),
     };
     let indent = if table.shape.sentences { 4 } else { 2 };
     page.paragraph(indent, &more, Style::Dim);

@@ -38,9 +38,8 @@ pub fn chain_sentence(chain: &WaitChain) -> String {
     }
     out.push_str(&held_by(before));
     match (&before.holder, chain.circular) {
-        (_, true) => out.push_str(
-            ", which waits for a lock named before: a deadlock, or two moments seen as one",
-        ),
+        (_, true) => out
+            .push_str(", which waits for a lock named before: a deadlock, or two moments mixed up"),
         (Some(holder), false) => out.push_str(&doing(holder)),
         (None, false) => {}
     }
@@ -52,14 +51,14 @@ pub fn holder_by_words(by: HolderBy) -> &'static str {
     match by {
         HolderBy::OwnerField => "by the lock's owner field",
         HolderBy::Stack => "by its stack",
-        HolderBy::Server => "as the server tells",
+        HolderBy::Server => "as the server reports",
     }
 }
 
 /// A lock of which a capture of others has no address, in a sentence.
 fn lock_words(link: &ChainLink) -> &str {
     match link.lock.as_str() {
-        "address not known" => "a lock whose address is not known",
+        "address unknown" => "a lock with an unknown address",
         name => name,
     }
 }
@@ -80,7 +79,7 @@ fn held_by(link: &ChainLink) -> String {
                 holder_by_words(holder.by)
             )
         }
-        None => ", whose holder is not known".to_owned(),
+        None => ", whose holder is unknown".to_owned(),
     }
 }
 
@@ -136,7 +135,7 @@ mod tests {
         assert_eq!(says(Vec::new(), false), "");
         assert_eq!(
             says(vec![link("m", 1, None)], false),
-            "1 thread waits for m, whose holder is not known"
+            "1 thread waits for m, whose holder is unknown"
         );
         assert_eq!(
             says(
@@ -158,8 +157,7 @@ mod tests {
                 true
             ),
             "1 thread waits for a, held by thread 1 (mysqld, by the lock's owner field), which \
-             waits for b, held by thread 2 (mysqld, by the lock's owner field), which waits for a \
-             lock named before: a deadlock, or two moments seen as one"
+             waits for b, held by thread 2 (mysqld, by the lock's owner field), which waits for a lock named before: a deadlock, or two moments mixed up"
         );
     }
 }

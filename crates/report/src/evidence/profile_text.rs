@@ -59,7 +59,7 @@ pub fn profile_text(profile: &Profile, book: &StackTable, options: &ProfileTextO
     page.finish()
 }
 
-/// `1,980 samples in 10 s (198/s at 99 Hz), 1.86 of 2 processors busy`
+/// `1,980 samples in 10 s (198/s at 99 Hz), 1.86 of 2 CPUs busy`
 fn headline(table: &ProfileTable, hz: u32) -> String {
     let mut out = format!(
         "{} {}",
@@ -85,8 +85,8 @@ fn headline(table: &ProfileTable, hz: u32) -> String {
     if let Some(cores) = table.cores {
         let cores = Quantity::Count.to_text(cores);
         out += &match table.processors {
-            Some(all) => format!(", {cores} of {all} processors busy"),
-            None => format!(", {cores} processors' time"),
+            Some(all) => format!(", {cores} of {all} CPUs busy"),
+            None => format!(", {cores} CPUs busy"),
         };
     }
     out
@@ -103,7 +103,7 @@ fn sides(table: &ProfileTable, server_only: bool) -> String {
     }
     if let Some(idle) = table.idle() {
         out += &format!(
-            "; the processors idle for {} of the time",
+            "; the CPUs were idle for {} of the time",
             Quantity::Share.to_text(idle)
         );
     }
@@ -275,16 +275,10 @@ fn head_rows(page: &mut Page, diff: &ProfileDiff) {
     }
     if let (Some(x), Some(y)) = (a.cores, b.cores) {
         let say = |cores| Quantity::Cores.to_text(cores);
-        line(page, "processors' time", say(x), say(y), times(x, y));
+        line(page, "CPU time", say(x), say(y), times(x, y));
     }
     if let (Some(x), Some(y)) = (a.idle(), b.idle()) {
-        line(
-            page,
-            "processors idle",
-            percent(x),
-            percent(y),
-            points(y - x),
-        );
+        line(page, "CPUs idle", percent(x), percent(y), points(y - x));
     }
     for (label, x, y) in [
         (
@@ -308,7 +302,7 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
     for (name, table) in [("A", &diff.a), ("B", &diff.b)] {
         match table.samples {
             0 => out.push(format!(
-                "{name} has no samples: there is nothing to compare with."
+                "{name} has no samples, so nothing can be compared."
             )),
             few if few < SAMPLES_FEW => out.push(format!(
                 "{name} has only {few} {}: its shares are rough, one sample is {}.",
@@ -329,8 +323,8 @@ fn notes(diff: &ProfileDiff) -> Vec<String> {
         };
         if ratio >= BUSY_APART {
             let meaning = match diff.rank_by.is_time() {
-                true => "so the shares are of the processors' time, idle included",
-                false => "so that its shares are shares of little; compare by time",
+                true => "so the shares are of all CPU time, with idle time",
+                false => "so its shares are of very little time; compare by time",
             };
             out.push(format!(
                 "{busy} was {} times as busy as {calm}, {meaning}.",
@@ -407,14 +401,14 @@ fn diff_rows(page: &mut Page, diff: &ProfileDiff, limit: usize) {
 fn legend(rank_by: RankBy, cpu: bool, unchanged: usize) -> String {
     let what = match rank_by.is_total() {
         false => "the function itself",
-        true => "the function with what it called",
+        true => "the function with its callees",
     };
     let shares = match rank_by.is_time() {
         false => "shares are of each profile's own samples",
-        true => "shares are of the processors' time in each profile",
+        true => "shares are of all CPU time of each profile",
     };
     let cpu = match cpu {
-        true => "; CPU is its processor time in each second",
+        true => "; CPU is its CPU time in each second",
         false => "",
     };
     let same = match unchanged {

@@ -140,7 +140,7 @@ fn provenance(input: &StacksInput<'_>, groups: &StackGroups) -> String {
     let capture = match several {
         false => format!("capture {}", seconds(longest)),
         true => format!(
-            "capture {} on average, {} at the most",
+            "capture took {} on average, {} at most",
             seconds(mean),
             seconds(longest)
         ),
@@ -163,12 +163,12 @@ fn provenance(input: &StacksInput<'_>, groups: &StackGroups) -> String {
     let left_out = match left_out {
         0 => String::new(),
         count => format!(
-            " {} left out: over the limit, or ended during the pass.",
+            " {} left out: over the limit, or ended meanwhile.",
             counted(count, "thread")
         ),
     };
     format!(
-        "Taken by {}; {capture}; {stopped}; {} of the stacks complete ({} of {}).{left_out}",
+        "Recorded with {}; {capture}; {stopped}; {} of the stacks complete ({} of {}).{left_out}",
         methods.join(" and "),
         Quantity::Share.to_text(groups.complete_share()),
         grouped(groups.complete as i64),
@@ -201,8 +201,8 @@ fn average_words(groups: &StackGroups, count: u64) -> String {
 fn sampled(threads: &[GroupThread]) -> Vec<String> {
     match threads.iter().filter(|thread| thread.sampled).count() {
         0 => Vec::new(),
-        _ if threads.len() == 1 => vec!["on a processor, by a perf event".to_owned()],
-        count => vec![format!("{count} on a processor, by a perf event")],
+        _ if threads.len() == 1 => vec!["on a CPU, by a perf event".to_owned()],
+        count => vec![format!("{count} on a CPU, by a perf event")],
     }
 }
 

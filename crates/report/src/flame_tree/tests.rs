@@ -84,7 +84,7 @@ fn two_books_make_one_tree_heaviest_first() {
             "   write 0 7",
             "    futex 0 5",
             "   read 4 1",
-            "  (callers not known) 0 1",
+            "  (callers unknown) 0 1",
             "   odd 0 1",
         ]
     );

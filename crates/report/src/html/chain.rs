@@ -127,7 +127,7 @@ fn holders(incident: &Incident, chain: &WaitChain) -> Markup {
     match stacks.is_empty() {
         true => Markup::new(),
         false => markup!(
-            "<details><summary>What they stood in</summary>{stacks}</details>",
+            "<details><summary>Their stacks</summary>{stacks}</details>",
             ..stacks
         ),
     }

@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn named(incident: &Incident, verdict: &Verdict, picked: &Picked) -> Option<Markup> {
     if picked.named.is_empty() {
         return Some(Markup::literal(
-            "<p class=\"none\">No finding names a recorded signal.</p>",
+            "<p class=\"none\">No finding uses a recorded signal.</p>",
         ));
     }
     let frame = ChartFrame::new(incident);
@@ -49,13 +49,13 @@ pub(super) fn other(incident: &Incident, picked: &Picked) -> Option<Markup> {
     };
     if !picked.silent.is_empty() {
         out += markup!(
-            "<p class=\"none\">Recorded, and zero all the time: {}.</p>",
+            "<p class=\"none\">Recorded, but always zero: {}.</p>",
             picked.silent.join(", ")
         );
     }
     if picked.left_out > 0 {
         out += markup!(
-            "<p class=\"none\">{} more charts are not shown.</p>",
+            "<p class=\"none\">{} more charts not shown.</p>",
             picked.left_out
         );
     }

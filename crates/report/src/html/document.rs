@@ -77,7 +77,7 @@ pub(super) fn parts(parts: &[Part]) -> Markup {
         }
     }
     if left_out > 0 {
-        out += markup!("<p class=\"none\">{} more are not shown.</p>", left_out);
+        out += markup!("<p class=\"none\">{} more not shown.</p>", left_out);
     }
     out
 }

@@ -111,7 +111,7 @@ pub(super) fn changes(incident: &Incident) -> Option<Markup> {
         .collect();
     if changed.is_empty() {
         return Some(Markup::literal(
-            "<p class=\"none\">No fact changed while it was recorded.</p>",
+            "<p class=\"none\">No fact changed during the recording.</p>",
         ));
     }
     changed.sort_by_key(|(_, after)| after.at);

@@ -24,7 +24,7 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
     let shown = verdict.findings.len();
     let mut out = Markup::new();
     if verdict.findings.is_empty() {
-        out += super::none("No cause of the catalogue has enough witnesses here.");
+        out += super::none("No cause has enough signs here.");
     }
     out += verdict.findings.iter().enumerate().map(article).collect();
     if !verdict.folded.is_empty() {
@@ -42,11 +42,11 @@ pub(super) fn section(incident: &Incident, verdict: &Verdict, picked: &Picked) -
     }
     let mechanism = findings::mechanism(verdict);
     if !mechanism.is_empty() {
-        out += markup!("<h3>What is going on</h3>{}", parts(&mechanism));
+        out += markup!("<h3>Activity in the stall</h3>{}", parts(&mechanism));
     }
     let rejected = absences::rejected(verdict);
     if !rejected.is_empty() {
-        out += markup!("<h3>Looked alike and is not it</h3>{}", parts(&rejected));
+        out += markup!("<h3>Similar causes, ruled out</h3>{}", parts(&rejected));
     }
     Some(out)
 }

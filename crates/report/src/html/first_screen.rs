@@ -16,7 +16,7 @@ pub(super) fn header(incident: &Incident, verdict: &Verdict) -> Markup {
          <div class=\"first\">{answers}{timeline}</div></header>\n",
         match incident.clock.is_known() {
             true => brief::since(incident),
-            false => "Captured by other tools, at a time that they do not tell.".to_owned(),
+            false => "Captured by other tools, at an unknown time.".to_owned(),
         },
         answers = document::parts(&brief::below_the_cause(incident, verdict)),
         timeline = timeline::figure(incident),
@@ -62,13 +62,13 @@ pub(super) fn stall(incident: &Incident) -> Markup {
     // Captures of other tools need not tell a time of day.
     let times = match incident.clock.is_known() {
         false => Markup::literal(
-            "<div class=\"wide\"><dt>Time</dt><dd>not told by what was read; moments below are counted from its begin</dd></div>",
+            "<div class=\"wide\"><dt>Time</dt><dd>not in the input; times below are counted from its begin</dd></div>",
         ),
         true => {
             let (end, lasted) = match stall.end {
                 Some(end) => (moment(end), markup!("{}", since_onset(end))),
                 None => (
-                    Markup::literal("not within the recording"),
+                    Markup::literal("not in the recording"),
                     markup!(
                         "{} <small>and more</small>",
                         since_onset(incident.window.to)
@@ -90,7 +90,7 @@ pub(super) fn stall(incident: &Incident) -> Markup {
     };
     let before = time_format::stall_before(incident).map_or_else(Markup::new, |before| {
         markup!(
-            "<div class=\"wide\"><dt>One before</dt><dd>{before}</dd></div>\n",
+            "<div class=\"wide\"><dt>Stall before</dt><dd>{before}</dd></div>\n",
             ..before
         )
     });

@@ -287,7 +287,7 @@ pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
     let mut threads = tree.threads();
     threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
     let mut columns = vec![column("Thread", CellKind::Code)];
-    let titles = names.iter().map(|name| format!("Processors, {name}"));
+    let titles = names.iter().map(|name| format!("CPUs, {name}"));
     columns.extend(titles.map(|title| column(title, CellKind::Numbers)));
     let rows = threads.iter().take(THREADS_MAX).map(|thread| {
         let mut row = row![tree.frames[thread.frame].name];

@@ -68,7 +68,7 @@ pub(super) fn list(stack: &Stack) -> Markup {
     }
     if left_out > 0 {
         items += markup!(
-            "<li class=\"end\">{left_out} more frames are not shown</li>",
+            "<li class=\"end\">{left_out} more frames not shown</li>",
             ..left_out
         );
     }

@@ -26,7 +26,7 @@ impl Script {
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
         text: include_str!("../../assets/flame.js"),
-        sha256: "zn7v2why2o0Td6sQj6gISqrPhfwOiAmoFs/q5Xy+QR8=",
+        sha256: "FSNmvJu3UoD4SOjFKqXHzhVl4nJts//cPjgDG0I6ow8=",
     };
 }
 
@@ -93,7 +93,7 @@ pub(super) fn head(
         place(incident),
         match incident.clock.is_known() {
             true => format!("{} UTC", time_format::date_time(wall(incident.stall.onset))),
-            false => "time not known".to_owned(),
+            false => "unknown time".to_owned(),
         },
         verdict.sentence
     );

@@ -54,9 +54,8 @@ pub(super) fn section(incident: &Incident) -> Option<Markup> {
         })
         .collect();
     Some(markup!(
-        "<p>{says}</p>\n<figure class=\"timeline seconds\" data-begin=\"{begin}\" aria-label=\"Time to an answer, by fifths of a second; the slowest \
-         seconds stand below in numbers\"><div class=\"strip\"><p><b>SELECT 1, five times a second</b> \
-         <span>a column a second, a line a fifth of it, the first on top</span> {keys}</p>\
+        "<p>{says}</p>\n<figure class=\"timeline seconds\" data-begin=\"{begin}\" aria-label=\"Time to an answer, in steps of 0.2 s; the slowest seconds are below in numbers\"><div class=\"strip\"><p><b>SELECT 1, five times a second</b> \
+         <span>a column for each second, a line for each 0.2 s, the first on top</span> {keys}</p>\
          <div class=\"frame\">{picture}</div></div></figure>\n\
          <details><summary>The slowest seconds in numbers</summary>{table}</details>",
         says = says(incident, &heat),
@@ -80,7 +79,7 @@ fn says(incident: &Incident, heat: &Heat) -> String {
         },
     );
     format!(
-        "The server was asked {} times; {} had no answer. {slowest}",
+        "{} queries were sent; {} had no answer. {slowest}",
         heat.asked, heat.unanswered
     )
 }

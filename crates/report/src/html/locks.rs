@@ -83,10 +83,10 @@ fn other_tables(incident: &Incident, tables: &[&LockTable]) -> Markup {
         .collect();
     let more = match tables.len().saturating_sub(TABLES_MAX) {
         0 => Markup::new(),
-        count => markup!("<p class=\"none\">{count} more are not shown.</p>", ..count),
+        count => markup!("<p class=\"none\">{count} more not shown.</p>", ..count),
     };
     markup!(
-        "<details><summary>The fullest table is shown; the other {} by their first lock</summary><ul>{items}</ul>{more}</details>",
+        "<details><summary>This is the table with most waits; the other {} by their first lock</summary><ul>{items}</ul>{more}</details>",
         tables.len(),
         ..items,
         ..more

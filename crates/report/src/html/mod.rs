@@ -103,12 +103,12 @@ fn page(
         ),
         of(
             "evidence",
-            "What the findings rest on",
+            "Evidence for the findings",
             charts::named(incident, verdict, &picked),
         ),
         of(
             "asked",
-            "What the server was asked",
+            "Statements",
             filled(
                 workloads(incident)
                     .iter()
@@ -118,10 +118,10 @@ fn page(
         ),
         of(
             "answers",
-            "How long answers took, by fifths of a second",
+            "Answer times, in steps of 0.2 s",
             heat::section(incident),
         ),
-        of("profile", "Where the processors were", profile),
+        of("profile", "CPU profile", profile),
         of(
             "stacks",
             "What the threads did",
@@ -136,15 +136,12 @@ fn page(
         of("changes", "What changed", facts::changes(incident)),
         of(
             "absent",
-            "Absent evidence",
-            some(
-                absences::absent(incident, verdict),
-                "Every source brought what it was asked for.",
-            ),
+            "Missing evidence",
+            some(absences::absent(incident, verdict), "Nothing is missing."),
         ),
         of(
             "read",
-            "What was read",
+            "Input",
             some(absences::read(verdict), "Not stated."),
         ),
     ];
@@ -157,7 +154,7 @@ fn page(
     let mut out = head::head(incident, verdict, scripts, bar, header);
     out += nav(&sections);
     for Section { id, title, body } in sections {
-        let body = body.unwrap_or_else(|| none("Nothing of this was recorded."));
+        let body = body.unwrap_or_else(|| none("Not recorded."));
         out += folded(id, title, body);
     }
     out += Markup::literal("</main>\n");
@@ -231,7 +228,7 @@ fn footer(incident: &Incident) -> Markup {
          {times} Statements have no literals.</p></footer>\n",
         times = match incident.clock.is_known() {
             true => "All times are UTC.",
-            false => "The captures tell no time of day.",
+            false => "The captures have no time of day.",
         },
         id = incident.id,
         recorder = incident.tool_version,

@@ -42,7 +42,7 @@ pub(super) fn page(
     let pictures =
         side_by_side::figure(&[Side::of_stall(NAMES[0], a.0), Side::of_stall(NAMES[1], b.0)]);
     let pictures = match pictures.is_empty() {
-        true => super::none("Nothing was recorded over time."),
+        true => super::none("No signals over time were recorded."),
         false => pictures,
     };
     let causes = match pair::causes(verdicts) {
@@ -59,10 +59,10 @@ pub(super) fn page(
         ("findings", "Findings", causes),
         (
             "settings",
-            "Settings and facts that differ",
+            "Different settings and facts",
             parts(&pair::settings(settings)),
         ),
-        ("read", "Where this is from", answers(pair::provenance)),
+        ("read", "Origin", answers(pair::provenance)),
     ] {
         out += super::section(id, title, body);
     }

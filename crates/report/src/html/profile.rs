@@ -67,9 +67,7 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
     }
     if is_apart {
         let others = tree(Whose::Others);
-        out += Markup::literal(
-            "<h3>Beside the server: other programs and the kernel's own threads</h3>",
-        );
+        out += Markup::literal("<h3>Other programs, and the kernel's own threads</h3>");
         out += flame::threads(&others, names);
         out += markup!(
             "<details><summary>Their flame graph and functions</summary>{}</details>",
@@ -83,11 +81,8 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
 fn compared(tree: &FlameTree, names: &[&str], whose: Whose, script: bool) -> Markup {
     let mut out = said(tree, names, whose);
     let (label, limits) = match whose {
-        Whose::Others => (
-            "Flame graph of what ran beside the server",
-            Limits::SECOND_SECTION,
-        ),
-        _ => ("Flame graph of where the processors were", Limits::SECTION),
+        Whose::Others => ("Flame graph of other programs", Limits::SECOND_SECTION),
+        _ => ("Flame graph of the CPUs", Limits::SECTION),
     };
     let graph = Graph {
         tree,
@@ -144,13 +139,13 @@ fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
         .map_or_else(Markup::new, |one| {
             let of = match half.processors {
                 0 | 1 => " processors".to_owned(),
-                count => format!(" of {count} processors"),
+                count => format!(" of {count} CPUs"),
             };
             let busy = units::digits(one * half.samples as f64);
             markup!(": <b>{}</b>{of} busy{by} on average", busy, ..of, ..by)
         });
     let mut out = markup!(
-        "<b>{name}</b>{busy}; {} samples in {}, {} a second and processor",
+        "<b>{name}</b>{busy}; {} samples in {}, {} a second and CPU",
         flame::samples(half.taken),
         time_format::duration(half.length_ms),
         half.hz,
@@ -174,7 +169,12 @@ fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
 /// functions in numbers. The title is text. Its size is bounded.
 pub fn profile_page(title: &str, profile: &Profile, book: &StackTable) -> String {
     let tree = FlameTree::from_profiles((&[], book), (&[profile], book));
-    page(title, &tree, &["Profile"], "Functions that took most")
+    page(
+        title,
+        &tree,
+        &["Profile"],
+        "Functions with the largest share",
+    )
 }
 
 /// Two profiles as one self-contained page: widths from the second one, colours from the change
@@ -207,7 +207,7 @@ fn page(title: &str, tree: &FlameTree, names: &[&str], table_title: &str) -> Str
         "{document}<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>profile</span></p>\n\
          <h1>{title}</h1>{said}</header>\n{figure}\
          <section id=\"functions\"><h2>{table_title}</h2>{table}</section>\n</main>\n\
-         <footer><p>Written by freezeframe {version}. Idle processors give no samples.</p></footer>\n\
+         <footer><p>Written by freezeframe {version}. Idle CPUs give no samples.</p></footer>\n\
          {scripts}</body>\n</html>\n",
         document = head::document(title, &SCRIPTS),
         ..title,

@@ -69,8 +69,7 @@ fn page(title: &str, body: Markup) -> String {
         body
     );
     out += head::footer(Markup::literal(
-        "Times are UTC. Statements have no literals, unless whoever made this page asked for them. \
-         Quantiles are off by at most 0.8 %.",
+        "Times are UTC. Statements have no literals, unless --no-redact was used. Quantiles have an error of at most 0.8 %.",
     ));
     out.into_string()
 }

@@ -86,8 +86,7 @@ pub(super) fn figure(sides: &[Side<'_>; 2]) -> Markup {
         "<figure class=\"timeline beside\" aria-label=\"{}\">{drawn}</figure>\n",
         match spans[0] == spans[1] || sides[0].is_stall {
             true => "Both on the same axes",
-            false =>
-                "Both on the same axes of values; their lengths differ too much for one of time",
+            false => "Both on the same value axes; their lengths differ too much for one time axis",
         },
         ..drawn
     )

@@ -58,12 +58,12 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
         Table::wide(caption, &columns).rows(rows.iter().cloned(), usize::MAX)
     };
     let (open, folded) = rows.split_at(rows.len().min(GROUPS_MAX));
-    out += table("Equal stacks, those that grew most first", open);
+    out += table("Equal stacks, largest growth first", open);
     if !folded.is_empty() {
         let not_shown = groups.len() - rows.len();
         let more = match not_shown {
             0 => String::new(),
-            _ => format!(" ({} more are not shown)", grouped(not_shown as i64)),
+            _ => format!(" ({} more not shown)", grouped(not_shown as i64)),
         };
         out += markup!(
             "<details><summary>{} more groups{more}</summary>{}</details>",
@@ -112,7 +112,7 @@ fn taken(notes: &[SnapshotMeta], seen: [usize; 2]) -> Markup {
         }
         let stopped = by.iter().map(|note| note.stopped_us).max().unwrap_or(0);
         if stopped > 0 {
-            out += markup!(", a thread stopped for {} at the most", time(stopped));
+            out += markup!(", a thread was stopped for at most {}", time(stopped));
         }
         out += Markup::literal(".");
     }

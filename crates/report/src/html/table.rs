@@ -86,7 +86,7 @@ impl<'a> Table<'a> {
         };
         let more = match left_out {
             0 => Markup::new(),
-            count => markup!("<p class=\"none\">{} more rows are not shown.</p>", count),
+            count => markup!("<p class=\"none\">{} more rows not shown.</p>", count),
         };
         markup!(
             "<table class=\"{}\">{}<thead><tr>{}</tr></thead><tbody>\n{}</tbody></table>{}",

@@ -121,7 +121,7 @@ pub(super) fn says(incident: &Incident, strip: &Strip) -> String {
     match (before, stall) {
         (Some(before), Some(stall)) => format!("{before} before, {stall} in the stall"),
         (None, Some(stall)) => format!("{stall} in the stall"),
-        (Some(before), None) => format!("{before} before, none known of the stall"),
+        (Some(before), None) => format!("{before} before, unknown in the stall"),
         (None, None) => String::new(),
     }
 }

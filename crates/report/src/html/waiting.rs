@@ -39,8 +39,7 @@ pub(super) fn figure(
         script,
     };
     markup!(
-        "<h3>Where threads waited</h3><p>Each thread that did not run in a snapshot is a sample; \
-         those that are always idle do not change.</p>{}",
+        "<h3>Where threads waited</h3><p>Each thread that did not run in a snapshot is a sample; threads that are always idle do not change.</p>{}",
         graph.figure()
     )
 }

@@ -39,10 +39,14 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         .iter()
         .any(|source| source.lines.is_some() || source.skipped.is_some());
     if is_import {
-        section(&mut page, "What was read", absences::read(verdict));
+        section(&mut page, "Input", absences::read(verdict));
     }
     curves(&mut page, incident, verdict);
-    section(&mut page, "What is going on", findings::mechanism(verdict));
+    section(
+        &mut page,
+        "Activity in the stall",
+        findings::mechanism(verdict),
+    );
     let context = Context {
         incident,
         verdict,
@@ -53,19 +57,15 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         let number = format!("{} of {count}", index + 1);
         self::finding(&mut page, &context, &number, finding);
     }
-    section(
-        &mut page,
-        "What the server was asked",
-        workload_parts(incident),
-    );
+    section(&mut page, "Statements", workload_parts(incident));
     threads::threads(&mut page, incident);
     folded(&mut page, verdict);
     let rejected = absences::rejected(verdict);
-    section(&mut page, "Looked alike and is not it", rejected);
+    section(&mut page, "Similar causes, ruled out", rejected);
     let absent = absences::absent(incident, verdict);
-    section(&mut page, "Absent evidence", absent);
+    section(&mut page, "Missing evidence", absent);
     if !is_import {
-        section(&mut page, "What was read", absences::read(verdict));
+        section(&mut page, "Input", absences::read(verdict));
     }
     page.finish()
 }
@@ -118,11 +118,8 @@ fn head(page: &mut Page, incident: &Incident) {
     page.field("host", &incident.host);
     // Captures of other tools need not tell a time.
     if !incident.clock.is_known() {
-        page.field("time", "not told by what was read");
-        page.field(
-            "captured by",
-            "other tools; taken for the moment of the stall",
-        );
+        page.field("time", "not in the input");
+        page.field("captured by", "other tools, assumed in the stall");
         page.field("incident", &incident.id);
         return;
     }
@@ -140,13 +137,13 @@ fn head(page: &mut Page, incident: &Incident) {
         &match stall.end {
             Some(end) => format!("{} UTC, after {}", moment(end), since_onset(end)),
             None => format!(
-                "not within the recording, which goes on for {} after the onset",
+                "not in the recording, which ends {} after the onset",
                 since_onset(incident.window.to)
             ),
         },
     );
     if let Some(before) = time_format::stall_before(incident) {
-        page.field("one before", &before);
+        page.field("stall before", &before);
     }
     for (index, trigger) in stall.triggers.iter().enumerate() {
         let label = if index == 0 { "noticed by" } else { "" };
@@ -218,7 +215,7 @@ fn curves(page: &mut Page, incident: &Incident, verdict: &Verdict) {
     page.paragraph(
         0,
         &format!(
-            "{} to {}; O onset, T trigger{end}; blank where there is no evidence.",
+            "{} to {}; O onset, T trigger{end}; blank: no data.",
             clock(incident.window.from),
             time_format::time_text_utc(&incident.clock, incident.window.to),
         ),

@@ -14,7 +14,7 @@ pub(super) fn threads(page: &mut Page, incident: &Incident) {
         return;
     };
     if !summary.chains.is_empty() || !summary.grown.is_empty() {
-        page.heading("WHAT THE THREADS DID");
+        page.heading("THREADS");
         for chain in &summary.chains {
             page.item(2, "- ", &format!("{chain}."), Style::Plain);
         }
@@ -23,7 +23,7 @@ pub(super) fn threads(page: &mut Page, incident: &Incident) {
         }
     }
     if summary.server.is_some() || !summary.risen.is_empty() {
-        page.heading("WHERE THE PROCESSORS WERE");
+        page.heading("CPU PROFILE");
         let both = |before: f64, in_stall: f64| {
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
             format!(
@@ -50,7 +50,7 @@ pub(super) fn threads(page: &mut Page, incident: &Incident) {
         }
         for thread in &summary.others {
             let text = format!(
-                "Beside the server: {}: {}",
+                "Other programs: {}: {}",
                 both(thread.before, thread.in_stall),
                 thread.name
             );

@@ -49,9 +49,9 @@ fn a_group_of_threads() {
     assert!(
         text.starts_with(
             "pid 4242: 500 threads in 30 groups\n\
-         Taken by BPF task iterator, nothing stopped; capture 5.35 ms; no thread was\n\
+         Recorded with BPF task iterator, nothing stopped; capture 5.35 ms; no thread was\n\
          stopped; 97.6% of the stacks complete (488 of 500). 2 threads left out: over the\n\
-         limit, or ended during the pass.\n\n\
+         limit, or ended meanwhile.\n\n\
          231 threads, 46.2% -------------------------------------------------------------\n  \
          state     sleeping in futex 0x7f3a12345678 (FUTEX_WAIT_BITSET)\n"
         ),
@@ -124,7 +124,7 @@ fn several_snapshots_and_limits() {
     );
     for part in [
         "pid 4242: 500 threads on average of 2 snapshots, in 30 groups\n",
-        "capture 6.35 ms on average, 7.35 ms\nat the most; longest stop of a thread 120 µs;",
+        "capture took 6.35 ms on\naverage, 7.35 ms at most; longest stop of a thread 120 µs;",
         "231 threads on average (462 in 2 snapshots), 46.2% ---",
         "  moved     131 of 231 threads not since the first snapshot\n",
         "  [k] do_futex\n      … 16 more frames\n\n29 more groups with 269 threads on average",
@@ -152,7 +152,7 @@ fn nothing_is_said_as_such() {
     nothing.0.counts.clear();
     assert!(profile(&nothing, 80).starts_with("0 samples in 60 s"));
     let compared = diff(&nothing, &nothing, RankBy::Own, 80);
-    assert!(compared.contains("A has no samples: there is nothing to compare with.\n"));
+    assert!(compared.contains("A has no samples, so nothing can be compared.\n"));
     let mut no_locks = data::locks(true);
     let table = &mut no_locks.0;
     table.locks.clear();
@@ -171,8 +171,8 @@ fn nothing_is_said_as_such() {
     assert_eq!(
         locks(&no_locks, 80),
         "pid 4242: 0 locks waited for in 0 s\n\
-         Exact: every wait was counted and timed, 0 waits; callers were not taken; the\n\
-         kernel does not account what counting cost.\n\nLOCKS\n  \
+         Exact: every wait was counted and timed, 0 waits; callers were not recorded; the\n\
+         kernel does not report the cost of counting.\n\nLOCKS\n  \
          No thread was seen waiting for a lock.\n"
     );
 }
@@ -182,8 +182,8 @@ fn a_profile_reads_like_opreport() {
     let text = profile(&data::profile(true), 80);
     assert!(
         text.starts_with(
-            "1,813 samples in 10 s (181/s at 99 Hz), 1.83 of 2 processors busy\n\
-             86.6% kernel, 13.4% user; 88.3% the server's; the processors idle for 8.43% of\n\
+            "1,813 samples in 10 s (181/s at 99 Hz), 1.83 of 2 CPUs busy\n\
+             86.6% kernel, 13.4% user; 88.3% the server's; the CPUs were idle for 8.43% of\n\
              the time; 100% of the stacks complete; 3 samples lost.\n\n\
              SAMPLES    SELF   TOTAL  IMAGE      FUNCTION\n    \
              620   34.2%   34.2%  [kernel]   isolate_migratepages_block\n    \
@@ -207,9 +207,9 @@ fn an_idle_session_beside_the_stalled_one() {
     assert_eq!(RankBy::usual(&calm.0, &stall.0), RankBy::OwnTime);
     let text = diff(&calm, &stall, RankBy::OwnTime, 80);
     for part in [
-        "processors idle                   99.7%         8.4%    -91.3 pp\n",
+        "CPUs idle                         99.7%         8.4%    -91.3 pp\n",
         "A has only 31 samples: its shares are rough, one sample is 3.23%.\n",
-        "B was 351 times as busy as A, so the shares are of the processors' time, idle\n",
+        "B was 351 times as busy as A, so the shares are of all CPU time, with idle time.\n",
         " +31.3 pp    0.0%   31.3%     0.0%    31.3%  isolate_migratepages_block\n \
          +19.7 pp    0.0%   19.7%     0.0%    19.7%  clear_page_erms  [kernel]\n \
          +15.7 pp    0.0%   15.7%     0.0%    15.7%  compaction_alloc  [kernel]\n",
@@ -221,10 +221,10 @@ fn an_idle_session_beside_the_stalled_one() {
         by_samples
             .contains(" -42.8 pp   51.6%    8.8%    51.6%     8.8%  mariadbd+0xe4c210  mariadbd\n")
     );
-    assert!(by_samples.contains("B was 351 times as busy as A, so that its shares are shares of"));
+    assert!(by_samples.contains("B was 351 times as busy as A, so its shares are of very little"));
     let narrow = diff(&calm, &stall, RankBy::OwnTime, 50);
     assert!(
-        narrow.contains("\nprocessors idle: 99.7% to 8.4% (-91.3 pp)\n"),
+        narrow.contains("\nCPUs idle: 99.7% to 8.4% (-91.3 pp)\n"),
         "{narrow}"
     );
     let wide = diff(&calm, &stall, RankBy::TotalTime, 120);
@@ -248,14 +248,14 @@ fn locks_with_callers_holders_and_the_chain() {
         " <0.001%  rocksdb::InstrumentedMu…\n                                                        \
          ta::a_name_that_is_longe\n",
         "\nkernel_mutex\n  \
-         named by the call path of those that wait, at 0x7f3a12345678\n  \
+         named by the call path of the waiting threads, at 0x7f3a12345678\n  \
          - ~31 s in ~900 waits: trx_commit_off_kernel < trx_commit_for_mysql <\n",
         "  held by thread 4711 (mysqld), known by its stack, in 12 snapshots: waits for\n          \
          malloc arena main_arena\n      \
          _int_free  libc.so.6\n      \
          free\n      \
          ut_free  mariadbd\n",
-        "no stack was taken",
+        "no stack was recorded",
         "  131 threads wait for work.\n",
         "  21,340   20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n    \
          rwsem_down_write_slowpath < down_write_killable < vm_mmap_pgoff\n",
@@ -266,8 +266,8 @@ fn locks_with_callers_holders_and_the_chain() {
     let exact = locks(&data::locks(true), 80);
     for part in [
         "Exact: every wait was counted and timed, 1,234,567 waits; callers are from one\n\
-         wait in 64; counting cost 131 ms (4.68% of one processor). It switched itself\n\
-         off after 2.8 s, above the set rate of events: what came later is not counted.\n",
+         wait in 64; counting cost 131 ms (4.68% of one CPU). Counting stopped after\n\
+         2.8 s, because the rate of events was above the limit.\n",
         "     57    1,240    41.2 s   33.2 ms    2.42 s   31.7%  kernel_mutex\n",
     ] {
         assert!(exact.contains(part), "{part}\n{exact}");
@@ -317,14 +317,14 @@ fn locks_that_matter_lead_and_the_rest_is_summed() {
     for part in [
         "WHO WAITS FOR WHOM\n  \
          - 57 threads wait for kernel_mutex, held by thread 4711",
-        "  - Not known is who has lock 0 (57 threads), lock 1 (57 threads), lock 2 (57\n    \
+        "  - Unknown who holds lock 0 (57 threads), lock 1 (57 threads), lock 2 (57\n    \
          threads), lock 3 (57 threads), lock 4 (57 threads), lock 5 (57 threads) and\n    \
          3 more locks.\n",
         " lock 6\n  33 more locks with 15.6 ms in 330 waits not shown.\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let details = text.split("WHO ASKS FOR THEM").nth(1).unwrap();
+    let details = text.split("CALLERS AND HOLDERS").nth(1).unwrap();
     assert!(details.contains("\nlock 4\n") && !details.contains("\nlock 5\n"));
     assert!(text.lines().count() < 120, "{text}");
 }

@@ -61,7 +61,7 @@ pub(crate) fn client_impact(incident: &Incident) -> String {
         return sentence(&capital(&clauses.join("; ")));
     }
     if incident.stall.is_request_only() {
-        return "Nothing that was noticed: somebody asked for this time.".to_owned();
+        return "No stall was noticed; this time was requested.".to_owned();
     }
     noticed(incident)
 }
@@ -75,12 +75,15 @@ fn noticed(incident: &Incident) -> String {
     }
     let mut triggers = incident.stall.triggers.iter();
     if triggers.any(|trigger| trigger.rule == USER) {
-        return "Not known: a trigger of your own noticed it.".to_owned();
+        return "Unknown: one of your own triggers noticed it.".to_owned();
     }
     // A list of sessions that has no times in it.
     match most(incident, "processlist.active").filter(|active| *active >= 2.0) {
-        Some(active) => format!("{} clients were in a statement at once.", number(active)),
-        None => "Not told by what was read.".to_owned(),
+        Some(active) => format!(
+            "{} clients ran a statement at the same time.",
+            number(active)
+        ),
+        None => "The input does not say.".to_owned(),
     }
 }
 
@@ -125,7 +128,7 @@ fn no_answer(incident: &Incident) -> Option<String> {
     let ended = outcomes(incident, "probe.query_outcome");
     let failed = |outcome: ProbeOutcome| ended.iter().filter(|(_, one)| *one == outcome).count();
     if failed(ProbeOutcome::Refused) * 2 > ended.len() {
-        return Some("the server was gone: nobody accepted connections".to_owned());
+        return Some("the server was gone and accepted no connections".to_owned());
     }
     let waited = most(incident, "probe.query_waiting_us").unwrap_or(0.0) / 1e6;
     let lost = failed(ProbeOutcome::TimedOut) + failed(ProbeOutcome::Lost);
@@ -154,7 +157,7 @@ fn refused(incident: &Incident) -> Option<String> {
     let ended = outcomes(incident, "probe.connect_outcome");
     let has = |outcome: ProbeOutcome| ended.iter().any(|(_, one)| *one == outcome);
     if has(ProbeOutcome::TooManyConnections) {
-        return Some("new connections were refused, because too many are open".to_owned());
+        return Some("new connections were refused, because too many were open".to_owned());
     }
     if has(ProbeOutcome::NoResources) {
         return Some(
@@ -170,11 +173,11 @@ fn refused(incident: &Incident) -> Option<String> {
     );
     if let Some(count) = count.filter(|count| *count >= 1.0) {
         return Some(format!(
-            "{} connections were refused, because too many are open",
+            "{} connections were refused, because too many were open",
             number(count)
         ));
     }
-    has(ProbeOutcome::TimedOut).then(|| "new connections had no answer in time".to_owned())
+    has(ProbeOutcome::TimedOut).then(|| "new connections got no answer in time".to_owned())
 }
 
 /// Statements that do not come to their end.
@@ -288,7 +291,7 @@ fn fewer(incident: &Incident) -> Option<String> {
     let now = rate(incident.stall_window())?;
     (now <= FEWER_SHARE * usual).then(|| {
         format!(
-            "{} statements a second were done, {} before",
+            "{} statements a second completed, {} before",
             number(now),
             number(usual)
         )
@@ -331,8 +334,8 @@ mod tests {
         ];
         assert_eq!(
             client_impact(&incident_of(timeline(&hung, [400.0, 3.0]))),
-            "39 of 60 clients waited for a statement to end, the longest for 23 s; 3 statements a second were \
-             done, 400 before."
+            "39 of 60 clients waited for a statement to end, the longest for 23 s; 3 statements a second completed, \
+             400 before."
         );
         let few = [
             ("processlist.hung", [0.0, 1.0]),
@@ -356,14 +359,14 @@ mod tests {
         ];
         assert_eq!(
             client_impact(&incident_of(timeline(&frozen, [400.0, 400.0]))),
-            "The server did not answer even the simplest query for 40 s; new connections had no answer in time."
+            "The server did not answer even the simplest query for 40 s; new connections got no answer in time."
         );
     }
 
     #[test]
     fn captures_tell_by_their_list_of_sessions() {
         let mut incident = incident_of(Timeline::default());
-        assert_eq!(client_impact(&incident), "Not told by what was read.");
+        assert_eq!(client_impact(&incident), "The input does not say.");
         let session = |user: &str, seconds: f64| Session {
             id: 1,
             user: user.to_owned(),
@@ -404,14 +407,14 @@ mod tests {
         incident.stall.triggers = vec![trigger("user", "Threads_running > 200 for 3s: it is 250")];
         assert_eq!(
             client_impact(&incident),
-            "Not known: a trigger of your own noticed it."
+            "Unknown: one of your own triggers noticed it."
         );
         incident
             .stall
             .triggers
             .push(trigger("work-stops", "40 sessions hang"));
         assert_eq!(client_impact(&incident), "40 sessions hang.");
-        incident.stall.triggers = vec![trigger(Stall::REQUESTED, "somebody asked")];
-        assert!(client_impact(&incident).starts_with("Nothing that was noticed"));
+        incident.stall.triggers = vec![trigger(Stall::REQUESTED, "an incident was requested")];
+        assert!(client_impact(&incident).starts_with("No stall was noticed"));
     }
 }

@@ -9,7 +9,7 @@ use super::phrases::{coarse, has_names, is_plain, quoted};
 use crate::document::{Answer, Prose};
 
 /// The label of what is absent.
-pub(super) const ABSENT: &str = "absent";
+pub(super) const ABSENT: &str = "missing";
 
 /// What is absent that is named; the others are a number.
 const ABSENT_NAMED: usize = 2;
@@ -43,7 +43,7 @@ pub(super) fn confidence(finding: &Finding) -> Vec<Prose> {
         lines.push(format!("Against: {}", witness_text(against, SIGN_MAX)));
     }
     if let Some(missing) = missing(finding) {
-        lines.push(format!("Missing most: {missing}."));
+        lines.push(format!("Most important missing evidence: {missing}."));
     }
     lines.into_iter().map(Prose::from).collect()
 }
@@ -105,11 +105,11 @@ pub(super) fn read_in_part(verdict: &Verdict) -> Option<Answer> {
     let why = first.skipped.as_deref().unwrap_or_default();
     let more = match cut.count() {
         0 => String::new(),
-        more => format!(" So it is with {more} more: --full."),
+        more => format!(" The same for {more} more: --full."),
     };
     Some(Answer::new(
         super::NOT_ALL,
-        format!("Of {} {why}.{more}", first.path),
+        format!("{}: {why}.{more}", first.path),
     ))
 }
 

@@ -33,15 +33,12 @@ const PLAIN: [(&str, &str); 10] = [
     ),
     (
         "the server's samples are in",
-        "the server's processor time went into",
+        "the server's CPU time went into",
     ),
-    (
-        "the samples of the processors are in",
-        "the processor time went into",
-    ),
+    ("the CPU samples are in", "the CPU time went into"),
     (
         "the samples beside the server are in",
-        "the processor time of other programs went into",
+        "the CPU time of other programs went into",
     ),
     (
         "the waits that InnoDB lists are in",
@@ -77,8 +74,8 @@ pub(super) fn cause(verdict: &Verdict) -> String {
         .map(|finding| finding.title.clone())
         .collect();
     match titles.is_empty() {
-        true => "Not known: none of the known causes fits what was recorded.".to_owned(),
-        false => format!("Not known. It may be: {}.", titles.join("; or: ")),
+        true => "Unknown: none of the known causes fits what was recorded.".to_owned(),
+        false => format!("Unknown. It may be: {}.", titles.join("; or: ")),
     }
 }
 
@@ -94,7 +91,7 @@ fn doing(verdict: &Verdict) -> String {
     layers.sort_by_key(|one| order(&one.source));
     layers.truncate(LAYERS_MAX);
     match layers.is_empty() {
-        true => "Not told by what was read.".to_owned(),
+        true => "The input does not say.".to_owned(),
         false => layers.into_iter().map(layer).collect::<Vec<_>>().join(" "),
     }
 }
@@ -134,10 +131,9 @@ fn decide(incident: &Incident, verdict: &Verdict) -> String {
         all.find_map(|one| Some((one.what.as_str(), command(&one.detail)?)))
     };
     match of_area.or_else(first) {
-        Some((what, command)) => format!("While it lasts, take {what}: {command}"),
+        Some((what, command)) => format!("While it lasts, record {what}: {command}"),
         None if absent.is_empty() => "Look at threads, statements and curves with --full.".to_owned(),
-        None => "Look at threads, statements and curves with --full. So that the next one has what is absent here: \
-                 freezeframe check"
+        None => "Look at threads, statements and curves with --full. To record the missing evidence next time: freezeframe check"
             .to_owned(),
     }
 }
@@ -157,9 +153,7 @@ fn command(line: &str) -> Option<&str> {
 
 fn sure(verdict: &Verdict) -> String {
     match verdict.findings.is_empty() {
-        true => "No cause has the signs that it needs.".to_owned(),
-        false => {
-            "Not sure: something points at it, and nothing that was read proves it.".to_owned()
-        }
+        true => "No cause has its necessary signs.".to_owned(),
+        false => "Not sure: something points to it, but nothing proves it.".to_owned(),
     }
 }

@@ -41,8 +41,8 @@ pub(crate) const CURRENT_ACTIVITY: &str = "was doing";
 pub(crate) const DO_NOW: &str = "do now";
 pub(crate) const CONFIDENCE: &str = "how sure";
 pub(crate) const SINCE: &str = "since";
-pub(crate) const NOT_ALL: &str = "not all";
-pub(crate) const REFUTED: &str = "what would refute it";
+pub(crate) const NOT_ALL: &str = "incomplete";
+pub(crate) const REFUTED: &str = "disproved if";
 
 /// Of what would refute a finding so much stands on the first screen.
 const REFUTED_MAX: usize = 2;
@@ -159,7 +159,7 @@ pub(crate) fn since(incident: &Incident) -> String {
         host => format!(" Server {} on {host}.", incident.server.label),
     };
     if !incident.clock.is_known() {
-        return format!("Not told by what was read.{place}");
+        return format!("The input does not say.{place}");
     }
     let stall = &incident.stall;
     let moment = |at| time_format::date_second(incident.clock.wall_ms(at));
@@ -169,13 +169,13 @@ pub(crate) fn since(incident: &Incident) -> String {
         let seen = incident.stall_window();
         let to = time_format::clock_time(incident.clock.wall_ms(seen.to));
         return format!(
-            "{} to {to} UTC, as far as it was captured.{place}",
+            "{} to {to} UTC, the captured part.{place}",
             moment(seen.from)
         );
     }
     let says = match stall.end {
         Some(end) if stall.is_request_only() => {
-            format!("{onset} UTC, {} were looked at.", lasted(end))
+            format!("{onset} UTC, {}, as requested.", lasted(end))
         }
         Some(end) => format!(
             "{onset} UTC, for {}; over at {}.",
@@ -183,7 +183,7 @@ pub(crate) fn since(incident: &Incident) -> String {
             time_format::clock_time(incident.clock.wall_ms(end))
         ),
         None => format!(
-            "{onset} UTC, for {} or longer: it was not over when the record ends.",
+            "{onset} UTC, for {} or longer: it still lasted when the recording ended.",
             lasted(incident.window.to)
         ),
     };

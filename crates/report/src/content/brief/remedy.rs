@@ -80,7 +80,7 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     let remedy = &finding.remedy;
     let paired = remedy.paired();
     let Some((index, chosen)) = chosen(server, &paired.now) else {
-        return vec!["Not known; see --full.".into()];
+        return vec!["Unknown; see --full.".into()];
     };
     let mut step = unnamed(chosen.step.trim(), &finding.actors);
     // What is done under a condition only is half an answer.
@@ -88,7 +88,7 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         && let Some(next) = paired.now.get(index + 1)
     {
         let next = unnamed(next.step.trim(), &finding.actors);
-        step = format!("{} Else: {next}", sentence(&step));
+        step = format!("{} Otherwise: {next}", sentence(&step));
     }
     let (short, has_looked) = without_look(&step);
     let undo = undo(&paired, (index, chosen), remedy.undo.first());

@@ -59,7 +59,7 @@ pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
     thing(finding)
         .or_else(|| statements(incident))
         .or_else(|| slow_statement(incident, finding))
-        .unwrap_or_else(|| "Not known: nothing that was recorded names anybody.".to_owned())
+        .unwrap_or_else(|| "Unknown: the recording names nobody.".to_owned())
 }
 
 /// Who is surely in front comes first, then who else surely has a part in it.
@@ -81,7 +81,7 @@ fn says(actor: &Actor) -> String {
         "global-lock-holder" => "holds the lock of all tables",
         "prepared-transaction" => "is prepared, and nobody ends it",
         "flush-blocker" => "is in front of the flush",
-        "waiting-ddl" => "waits first, and all others behind it",
+        "waiting-ddl" => "waits first, and all others wait behind it",
         "running-ddl" => "changes a table",
         "global-lock-statement" => "wants the lock of all tables",
         "binlog-reader" => "reads the binary log",
@@ -101,7 +101,7 @@ fn says(actor: &Actor) -> String {
         (Some(class), Some(time), _) => does.push(format!("{class} for {}", span(time))),
         (Some(class), None, _) => does.push(class),
         (None, _, Some(time)) => does.push(format!("idle for {}", span(time))),
-        (None, Some(time), None) => does.push(format!("at work for {}", span(time))),
+        (None, Some(time), None) => does.push(format!("active for {}", span(time))),
         (None, None, None) => {}
     }
     if let Some(time) = actor.transaction_seconds {
@@ -186,7 +186,7 @@ fn slow_statement(incident: &Incident, finding: &Finding) -> Option<String> {
     let (share, row) = ways.filter(|way| !way.is_blind_to_most()).find_map(most)?;
     let from = sender(&row).map_or_else(String::new, |from| format!(" from {from}"));
     Some(format!(
-        "Perhaps this statement{from}, {:.0} % of all their time: {}",
+        "Perhaps this statement{from}, {:.0} % of their total time: {}",
         100.0 * share,
         quoted(&row.fingerprint, STATEMENT_MAX)
     ))
@@ -278,10 +278,10 @@ mod tests {
         };
         assert_eq!(
             who(&incident, &finding),
-            "Perhaps this statement from shop, 90 % of all their time: select a from t."
+            "Perhaps this statement from shop, 90 % of their total time: select a from t."
         );
         finding.remedy.now.clear();
-        assert!(who(&incident, &finding).starts_with("Not known"));
+        assert!(who(&incident, &finding).starts_with("Unknown"));
     }
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
         };
         assert_eq!(
             says(&actor),
-            "Connection 5388 (agent@web1) waits first, and all others behind it: ALTER for 7 h 11 min"
+            "Connection 5388 (agent@web1) waits first, and all others wait behind it: ALTER for 7 h 11 min"
         );
         let perhaps = Actor {
             who: "row-lock-holder".to_owned(),

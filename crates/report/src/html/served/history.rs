@@ -119,8 +119,7 @@ pub fn history_page(view: &HistoryView) -> Page {
          with a chart focused, ← and → move, + and − zoom.</small>\n\
          <p class=\"none\" id=\"silent\">{silent}</p>\n\
          <section id=\"stalls\">{stalls}</section>\n{numbers}</main>\n\
-         <footer><p>All times are UTC. A line keeps the least and the most of each stretch of time: no peak is \
-         averaged away. Charts: <a href=\"static/uplot-licence.txt\">uPlot</a>. \
+         <footer><p>All times are UTC. A line shows the smallest and largest value of each interval, so no peak is lost. Charts: <a href=\"static/uplot-licence.txt\">uPlot</a>. \
          The same as JSON: <a href=\"api/{api}\">api/history</a>.</p></footer>\n",
         tools = tools(view),
         problem = match &view.problem {
@@ -235,14 +234,15 @@ fn says(incident: &Incident, strip: &Strip) -> String {
 fn told_silent(silent: &[&str]) -> String {
     match silent.is_empty() {
         true => String::new(),
-        false => format!("Recorded, and zero all the time: {}.", silent.join(", ")),
+        false => format!("Recorded, but always zero: {}.", silent.join(", ")),
     }
 }
 
 /// What time is shown.
 fn said(view: &HistoryView, is_empty: bool) -> String {
     if view.server.0.is_empty() {
-        return "No history is kept here: a recorder writes one unless it is started with --no-history.".to_owned();
+        return "No history here: a recorder writes one unless it is started with --no-history."
+            .to_owned();
     }
     let time = format!(
         "{} to {} UTC, {}",
@@ -253,7 +253,7 @@ fn said(view: &HistoryView, is_empty: bool) -> String {
     match (is_empty, view.recorded) {
         (false, _) => time,
         (true, Some((first, last))) => format!(
-            "{time}: nothing was recorded. There is a history from {} to {}.",
+            "{time}: nothing was recorded. The history is from {} to {}.",
             time_format::date_second(first),
             time_format::date_second(last)
         ),

@@ -106,7 +106,7 @@ const LONGER: [(&str, &str); 5] = [
 const SORT: [(&str, &str); 5] = [
     ("time", "latest first"),
     ("length", "longest first"),
-    ("level", "surest first"),
+    ("level", "most certain first"),
     ("cause", "by cause"),
     ("server", "by server"),
 ];
@@ -117,7 +117,7 @@ pub fn list_page(view: &ListView) -> Page {
         "<main><header class=\"top\"><h1>Incidents</h1><p class=\"line\">{line}</p></header>\n\
          {problems}{filters}{rows}</main>\n\
          <footer><p>freezeframe {version}. All times are UTC. Statements have no literals. \
-         Nothing is asked of the server: files are read. Charts: \
+         Only files are read; the server is not queried. Charts: \
          <a href=\"static/uplot-licence.txt\">uPlot</a>.</p></footer>\n",
         line = line(view),
         problems = problems(&view.problems),
@@ -159,7 +159,7 @@ fn line(view: &ListView) -> String {
         line += &format!("; the latest {}", ago(view.now_ms, last));
     }
     if view.waiting > 0 {
-        line += &format!(". {} still to be read: load again", view.waiting);
+        line += &format!(". {} not read yet: load again", view.waiting);
     }
     line + "."
 }
@@ -236,8 +236,8 @@ fn filters(view: &ListView) -> Markup {
 fn rows(view: &ListView) -> Markup {
     if view.rows.is_empty() {
         let says = match view.all {
-            0 => "No stall was captured yet. A recorder writes one here when it notices one.",
-            _ => "None is like this.",
+            0 => "No stall was captured yet. A recorder writes one here for each stall.",
+            _ => "None matches.",
         };
         return markup!("<p class=\"none\">{}</p>", says);
     }
@@ -245,7 +245,7 @@ fn rows(view: &ListView) -> Markup {
     let more = match view.wanted.saturating_sub(view.rows.len()) {
         0 => Markup::new(),
         more => markup!(
-            "<p class=\"none\">{} more are not shown: narrow the list above.</p>",
+            "<p class=\"none\">{} more not shown: narrow the search above.</p>",
             more
         ),
     };
@@ -253,9 +253,9 @@ fn rows(view: &ListView) -> Markup {
         "<form method=\"get\" action=\"pair\" id=\"choose\">\n<table class=\"incidents\">\
          <caption class=\"unseen\">Incidents</caption><thead><tr>\
          <th scope=\"col\"><span class=\"unseen\">Compare</span></th><th scope=\"col\">When (UTC)</th>\
-         <th scope=\"col\">How long</th><th scope=\"col\">What it was, and what users felt</th></tr></thead>\n\
+         <th scope=\"col\">How long</th><th scope=\"col\">Cause, and effect on users</th></tr></thead>\n\
          <tbody>{rows}</tbody></table>\n{more}\
-         <p class=\"compare\"><button>Compare the two that are ticked</button></p></form>\n",
+         <p class=\"compare\"><button>Compare the two ticked</button></p></form>\n",
         ..rows,
         ..more
     )
@@ -269,7 +269,7 @@ fn one(view: &ListView, row: &Row) -> Markup {
             time_format::date_second(at),
             ago(view.now_ms, at)
         ),
-        None => Markup::literal("time not known"),
+        None => Markup::literal("unknown time"),
     };
     let length = match (row.length_ms, row.onset_ms) {
         (Some(ms), _) => time_format::duration(ms),

@@ -92,7 +92,7 @@ pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &IncidentLink
         (&ways.before, "Earlier incident"),
         (&ways.after, "Later incident"),
         (&ways.history, "History around it"),
-        (&ways.beside, "Beside the one before"),
+        (&ways.beside, "Compare with the one before"),
     ];
     let links: Markup = links
         .into_iter()
