@@ -32,9 +32,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// One line that says what is expected.
 pub fn some_time(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        Duration::ZERO => {
-            Err("a time longer than 0 expected: in no time nothing is seen".to_owned())
-        }
+        Duration::ZERO => Err("a time longer than 0 expected".to_owned()),
         time => Ok(time),
     }
 }

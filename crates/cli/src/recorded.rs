@@ -15,11 +15,11 @@ pub fn history(dir: &Path, server: Option<&str>) -> Result<PathBuf> {
             .find(|path| path.exists())
             .unwrap_or_else(|| dir.join(name)));
     }
-    std::fs::read_dir(dir).with_context(|| format!("{}: no history can be read", dir.display()))?;
+    std::fs::read_dir(dir).with_context(|| format!("{}: cannot read a history", dir.display()))?;
     let found = histories(dir);
     match &found[..] {
         [] => bail!(
-            "{}: no history here; is it kept, and is this the recorder's --dir?",
+            "{}: no history here; is this the recorder's --dir, and is the history switched on?",
             dir.display()
         ),
         [(path, _)] => Ok(path.clone()),

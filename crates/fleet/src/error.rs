@@ -23,7 +23,7 @@ pub enum StoreError {
     },
     /// There is no file.
     #[error(
-        "{path}: there is no store of a fleet; `freezeframe fleet init {}` makes one",
+        "{path}: no store of a fleet; `freezeframe fleet init {}` makes one",
         url(.path)
     )]
     NotThere {
@@ -31,14 +31,14 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{path}: not the store of a fleet, and left as it is")]
+    #[error("{path}: not the store of a fleet; nothing was changed")]
     NotAStore {
         /// The file.
         path: PathBuf,
     },
     /// A newer program made it.
     #[error(
-        "{path}: a newer freezeframe made its tables, in version {found}; this one knows up to {known}: use a newer one"
+        "{path}: its tables were made by a newer freezeframe (version {found}; this one knows up to {known}): use a newer one"
     )]
     TooNew {
         /// The file.
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
     /// Its tables are of an older version.
     #[error(
-        "{path}: its tables are of version {found}, and {known} is needed; `freezeframe fleet init {}` brings them there",
+        "{path}: its tables have version {found}, but {known} is needed; `freezeframe fleet init {}` upgrades them",
         url(.path)
     )]
     TooOld {

@@ -77,7 +77,7 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
     drop(other);
     let told = |result: Result<Store, StoreError>| result.err().unwrap().to_string();
     assert!(told(Store::open(&path)).contains("not the store of a fleet"));
-    assert!(told(Store::init(&path, NOW, "").map(|made| made.0)).contains("left as it is"));
+    assert!(told(Store::init(&path, NOW, "").map(|made| made.0)).contains("nothing was changed"));
     assert_eq!(one(&path, "SELECT count(*) FROM sqlite_schema"), "1");
     let text = dir.path().join("text");
     std::fs::write(

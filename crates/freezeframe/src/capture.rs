@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Capture) -> Result<ExitCode> {
         };
         if args.label.is_some() && !names_a_server(args) {
             bail!(
-                "{why} in {}; name the server with --socket or --port to have it recorded for this once",
+                "{why} in {}; name the server with --socket or --port to record it just for this time",
                 dir.display()
             );
         }
@@ -79,7 +79,7 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
         let capture = &asking.capture;
         let path = dir.join(format!("{}.frame", capture.id));
         output::note(&format!(
-            "{}: recording an incident for {:.0} s; Ctrl-C stops the waiting, not the recording",
+            "{}: recording an incident for {:.0} s; Ctrl-C stops only the waiting",
             capture.server,
             capture.for_ms as f64 / 1000.0
         ));
@@ -88,17 +88,17 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
         let mut look = Instant::now() + STILL_THERE;
         while !path.exists() {
             if stop.load(Ordering::Relaxed) {
-                bail!("not waited for; it will be {}", path.display());
+                bail!("stopped waiting; the incident will be {}", path.display());
             }
             if Instant::now() >= look {
                 look = Instant::now() + STILL_THERE;
                 if !control::is_there(&asking.socket) && !path.exists() {
-                    bail!("the recorder has ended, and there is no {}", path.display());
+                    bail!("the recorder has ended without writing {}", path.display());
                 }
             }
             if Instant::now() >= due && !std::mem::replace(&mut is_late, true) {
                 output::note(&format!(
-                    "{}: a stall is under way; the incident is written when it is over, or as long as one may be",
+                    "{}: a stall is going on; the incident is written when it ends, or at the longest length of an incident",
                     capture.server
                 ));
             }
@@ -124,7 +124,7 @@ fn by_ourselves(
         false => format!("no recorder runs in {}", recording.dir.display()),
     };
     output::note(&format!(
-        "{why}: recording for {:.0} s, {} of them to know what is usual",
+        "{why}: recording for {:.0} s; the first {} are to learn what is usual",
         (BEFORE + args.for_time).as_secs_f64(),
         BEFORE.as_secs()
     ));

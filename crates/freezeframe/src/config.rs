@@ -301,7 +301,7 @@ mod tests {
         let error = error_of("[detect]\ntriggers = [\n  'Uptime > 3',\n  'foo.bar > 3',\n]\n");
         assert!(
             error.starts_with(
-                "f.toml:4: triggers: trigger 'foo.bar > 3', column 1: no source brings 'foo.bar'"
+                "f.toml:4: triggers: trigger 'foo.bar > 3', column 1: no signal 'foo.bar'"
             ),
             "{error}"
         );
@@ -325,7 +325,7 @@ mod tests {
         assert!(error.starts_with("f.toml:1: listen: "), "{error}");
         let error = error_of("listen_hosts = [\n  'db1:80',\n]\n");
         assert!(
-            error.starts_with("f.toml:2: listen_hosts: 'db1:80': give the name"),
+            error.starts_with("f.toml:2: listen_hosts: 'db1:80': a host name"),
             "{error}"
         );
         let error = error_of("[server]\nssl_mode = 'sure'\n");

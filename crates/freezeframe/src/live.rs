@@ -38,7 +38,7 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
         && kernel::servers::server(&ProcRoot::default(), pid).is_none()
     {
         if !ProcRoot::default().of(pid, "stat").exists() {
-            bail!("there is no process {pid}");
+            bail!("no process {pid}");
         }
         return Ok(Live { pid, target: None });
     }
@@ -60,7 +60,7 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
             if targets::only_starts(process) && (args.socket.is_some() || args.port.is_some()) =>
         {
             bail!(
-                "nobody listens there; process {} only starts, and may be another server: name it with --pid",
+                "nobody listens there; process {} is still starting and may be another server: name it with --pid",
                 process.pid
             )
         }
@@ -68,7 +68,7 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
             pid: process.pid,
             target,
         }),
-        None => bail!("the server's process is not found on this host; name it with --pid"),
+        None => bail!("the server's process was not found on this host; name it with --pid"),
     }
 }
 
@@ -98,11 +98,11 @@ pub(crate) fn sessions(live: &Live) -> HashMap<u32, ThreadSession> {
         Ok(Ok(sessions)) => sessions,
         Ok(Err(error)) => {
             let why = format!("{}: {}", error.reason.to_text(), error.detail);
-            output::note(&format!("threads without their connections: {why}"));
+            output::note(&format!("the connections of threads are unknown: {why}"));
             HashMap::new()
         }
         Err(_) => {
-            output::note("threads without their connections: the server does not answer");
+            output::note("the connections of threads are unknown: the server does not answer");
             HashMap::new()
         }
     }

@@ -170,7 +170,7 @@ fn exact(args: &Locks, pid: u32, observer: &mut Observer, stop: &Stop) -> Result
     table.absent.extend(kernel_side);
     if totals.lost_samples + totals.untracked > 0 {
         let detail = format!(
-            "{} stacks found no room; {} waits were of more threads than are followed",
+            "{} stacks were not kept, for lack of space; {} waits were not counted, because of too many threads",
             totals.lost_samples, totals.untracked
         );
         table
@@ -209,7 +209,7 @@ fn add_kernel_side(table: &mut LockTable, totals: &WaitTotals, observer: &mut Ob
     table.kernel_locks = kernel_lock_rows(&totals.kernel_locks, observer.namer());
     if let Some(after) = totals.kernel_locks_switched_off_after {
         let detail = format!(
-            "counting switched itself off after {:.1} s: more waits a second than --max-rate",
+            "counting stopped after {:.1} s: more waits a second than --max-rate",
             after.as_secs_f64()
         );
         table

@@ -54,7 +54,7 @@ fn names_to_explain(words: &[String]) -> Result<Vec<String>> {
         .filter(|line| !line.is_empty())
         .collect();
     if lines.is_empty() {
-        bail!("standard input is empty: give a word or a line on each line");
+        bail!("standard input is empty: one word or line on each line expected");
     }
     Ok(lines)
 }
@@ -112,8 +112,8 @@ fn unknown(lexicon: &Lexicon, text: &str) -> String {
     };
     let near: Vec<&str> = near.iter().map(|entry| entry.pattern).collect();
     match near.is_empty() {
-        true => "not known".to_owned(),
-        false => format!("not known; known are {}", near.join(", ")),
+        true => "unknown".to_owned(),
+        false => format!("unknown; similar: {}", near.join(", ")),
     }
 }
 

@@ -54,7 +54,7 @@ impl OwnRecorder {
             .stdout(Stdio::null())
             .stderr(said)
             .spawn()
-            .context("a recorder cannot be started")?;
+            .context("cannot start a recorder")?;
         Ok(Self { dir, child })
     }
 
@@ -81,7 +81,7 @@ impl OwnRecorder {
             if self.child.try_wait()?.is_some() {
                 let told = std::fs::read_to_string(runtime_dir(self.dir())).unwrap_or_default();
                 bail!(
-                    "no recorder runs, and one cannot be started here: {}",
+                    "no recorder runs, and none can be started here: {}",
                     told.trim()
                 );
             }

@@ -158,7 +158,7 @@ fn read(path: &Path) -> Result<ProfileDocument> {
         // What other profilers print is read as far as it goes.
         return captured(path).with_context(|| {
             format!(
-                "{}: over {} MiB, too large for a profile of ours",
+                "{}: more than {} MiB, too large for a profile",
                 path.display(),
                 FILE_BYTES_MAX >> 20
             )

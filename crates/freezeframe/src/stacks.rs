@@ -79,6 +79,6 @@ pub(crate) fn run(args: &Stacks) -> Result<ExitCode> {
             output::note(&format!("not by {}: {why}", live::method_text(*way)));
         }
     }
-    seen.first().context("no snapshot was taken")?;
+    seen.first().context("no snapshot could be taken")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -57,7 +57,7 @@ pub(crate) fn advice(pid: u32) -> Option<EvidenceAdvice> {
         evidence: EVIDENCE,
         available: false,
         why: format!(
-            "{} without a symbol table: functions that are not exported are shown as image+address",
+            "{} has no symbol table: functions that are not exported are shown as image+address",
             names.join(" and ")
         ),
         cure: Some(cure),

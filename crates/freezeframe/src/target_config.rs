@@ -49,7 +49,7 @@ impl TargetConfig {
             name.len() <= NAME_CHARS_MAX
                 && name.starts_with(|c: char| c.is_ascii_alphanumeric())
                 && name.chars().all(is_word),
-            "name: '{name}': letters, digits, '.', '_' and '-', {NAME_CHARS_MAX} at the most, the first a letter or digit"
+            "name: '{name}': at most {NAME_CHARS_MAX} letters, digits, '.', '_' and '-', beginning with a letter or digit"
         );
         let is_placed = self.host.is_some()
             || self.port.is_some()
@@ -58,11 +58,11 @@ impl TargetConfig {
             || self.login_path.is_some();
         ensure!(
             is_placed,
-            "'{name}' needs host, port or socket, or a file or login path that has them"
+            "'{name}' needs host, port or socket, or an option file or login path with them"
         );
         ensure!(
             self.socket.is_none() || (self.host.is_none() && self.port.is_none()),
-            "'{name}' has a socket, and a host or port as well"
+            "'{name}' has both a socket and a host or port"
         );
         for label in self.labels.keys() {
             let mut letters = label.chars();
@@ -71,7 +71,7 @@ impl TargetConfig {
                 first.is_some_and(|c| c.is_ascii_alphabetic())
                     && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
                     && label != "server",
-                "'{name}': '{label}' can be no label of a metric: letters, digits, '_', and not 'server'"
+                "'{name}': label '{label}': letters, digits and '_' expected, and not 'server'"
             );
         }
         Ok(())
@@ -90,7 +90,7 @@ pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result
         let checked = target.check().and_then(|()| {
             // Files are told apart by them, on any file system.
             let is_new = names.insert(target.name.to_ascii_lowercase());
-            ensure!(is_new, "there are two targets '{}'", target.name);
+            ensure!(is_new, "two targets are called '{}'", target.name);
             Ok(())
         });
         if let Err(error) = checked {

@@ -49,7 +49,7 @@ impl TargetConfig {
         (usual.socket, usual.host, usual.port) = (None, None, None);
         let mut found = targets::find(&args, &config)?;
         let (Some(mut target), true) = (found.pop(), found.is_empty()) else {
-            bail!("it is several servers: name one by host, port or socket");
+            bail!("it names several servers: choose one by host, port or socket");
         };
         target.label = self.name.clone();
         target.is_named = true;
@@ -61,7 +61,7 @@ impl TargetConfig {
         }
         ensure!(
             target.metrics.is_none() || target.other_host.is_some(),
-            "'{}' has metrics of an operator, and runs on this host (remote = true, if its address is a tunnel's)",
+            "'{}' has metrics, but runs on this host (if its address is a tunnel, set remote = true)",
             self.name
         );
         Ok(target)
@@ -78,7 +78,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<TargetConfig>> {
     check(path, &text, &file.targets)?;
     ensure!(
         !file.targets.is_empty(),
-        "{}: there is no [[targets]] in it",
+        "{}: no [[targets]] in it",
         path.display()
     );
     Ok(file.targets)
@@ -127,7 +127,7 @@ mod tests {
             ),
             (
                 "[[targets]]\nname = 'A'\nport = 1\n",
-                "t.toml:4: targets: there are two targets 'A'",
+                "t.toml:4: targets: two targets are called 'A'",
             ),
             (
                 "[[targets]]\nname = 'b'\n",
@@ -139,11 +139,11 @@ mod tests {
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\nsocket = '/s'\n",
-                "t.toml:4: targets: 'b' has a socket",
+                "t.toml:4: targets: 'b' has both a socket",
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\nlabels = { 'a-b' = 'x' }\n",
-                "t.toml:4: targets: 'b': 'a-b'",
+                "t.toml:4: targets: 'b': label 'a-b'",
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\npassword = 'x'\n",
@@ -157,7 +157,7 @@ mod tests {
             let error = error_of(&format!("{first}{more}"));
             assert!(error.starts_with(told), "{error}");
         }
-        assert!(error_of("").starts_with("t.toml: there is no [[targets]]"));
+        assert!(error_of("").starts_with("t.toml: no [[targets]]"));
     }
 
     #[test]

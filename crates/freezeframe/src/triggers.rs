@@ -41,7 +41,7 @@ fn unknown(signal: &str, text: &str) -> Option<String> {
         return Some(match near {
             Some(near) => format!("no server has a status variable '{name}': did you mean {near}?"),
             None => format!(
-                "no server that is known has a status variable '{name}'; a plugin's own is written status.{name}"
+                "no known server has a status variable '{name}'; if it belongs to a plugin, write status.{name}"
             ),
         });
     }
@@ -52,7 +52,7 @@ fn unknown(signal: &str, text: &str) -> Option<String> {
     let names = recorder::names_of_area(area);
     if names.is_empty() {
         return Some(format!(
-            "no source brings '{signal}': there is no area '{area}' (freezeframe sources)"
+            "no signal '{signal}': there is no area '{area}' (freezeframe sources)"
         ));
     }
     let close = names.iter().min_by_key(|known| distance(known, name));
@@ -66,7 +66,7 @@ fn unknown(signal: &str, text: &str) -> Option<String> {
         ""
     };
     Some(format!(
-        "no source brings '{signal}'; of {area} there is {}{more}",
+        "no signal '{signal}'; {area} has {}{more}",
         told.join(", ")
     ))
 }
@@ -132,20 +132,19 @@ mod tests {
         );
         let told = refused("Questions > rate(vmstat.nr_free_pages)");
         assert!(
-            told.contains("column 18: no source brings 'vmstat.nr_free_pages'; of vmstat there is compact_*, thp_*"),
+            told.contains(
+                "column 18: no signal 'vmstat.nr_free_pages'; vmstat has compact_*, thp_*"
+            ),
             "{told}"
         );
         let told = refused("foo.bar > 3");
         assert!(
-            told.contains("column 1: no source brings 'foo.bar': there is no area 'foo'"),
+            told.contains("column 1: no signal 'foo.bar': there is no area 'foo'"),
             "{told}"
         );
         let told = refused("innodb.history_list_lenght > 3");
-        assert!(
-            told.contains("of innodb there is history_list_length;"),
-            "{told}"
-        );
-        assert!(refused("My_counter > 3").contains("written status.My_counter"));
+        assert!(told.contains("innodb has history_list_length;"), "{told}");
+        assert!(refused("My_counter > 3").contains("write status.My_counter"));
     }
 
     #[test]

@@ -72,13 +72,13 @@ pub fn statement_mix(
     let mut blind = vec![Absent::new(
         "statements",
         Reason::Unsupported,
-        "counters tell kinds of statements, not statements, times, errors or who asked",
+        "counters know kinds of statements only: no single statements, times, errors or users",
     )];
     if restarted || emptied {
         blind.push(Absent::new(
             "statement counters",
             Reason::Gone,
-            "the server was restarted or its status emptied in this time: what was asked before that is missing",
+            "the server was restarted or its status was reset meanwhile: statements before that are missing",
         ));
     }
     QueryDigest {

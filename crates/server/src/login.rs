@@ -134,7 +134,7 @@ fn login_path(options: &LoginOptions) -> Result<Option<(FileLogin, String)>, Log
     let named = options.login_path.as_deref();
     let absent = |name: &str| {
         let problem = format!(
-            "there is no login path '{name}': mysql_config_editor set --login-path={name} --user=NAME --password"
+            "no login path '{name}'; to make it: mysql_config_editor set --login-path={name} --user=NAME --password"
         );
         login_path::wrong(&path, &problem)
     };

@@ -41,12 +41,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, LoginError> {
     file.take(BYTES_MAX)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
-    decrypt(&bytes).map(Some).map_err(|why| {
-        wrong(
-            path,
-            &format!("it is no file of mysql_config_editor: {why}"),
-        )
-    })
+    decrypt(&bytes)
+        .map(Some)
+        .map_err(|why| wrong(path, &format!("not a file of mysql_config_editor: {why}")))
 }
 
 pub(crate) fn wrong(path: &Path, problem: &str) -> LoginError {
@@ -183,6 +180,9 @@ pub(crate) mod tests {
         assert_eq!(read(&path).unwrap().as_deref(), Some("[a]\n"));
         std::fs::write(&path, "[client]\nuser=me\n").unwrap();
         let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("no file of mysql_config_editor"), "{error}");
+        assert!(
+            error.contains("not a file of mysql_config_editor"),
+            "{error}"
+        );
     }
 }

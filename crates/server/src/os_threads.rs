@@ -40,8 +40,7 @@ pub fn thread_sessions(session: &mut Session) -> Result<HashMap<u32, ThreadSessi
             return Err(Absent::new(
                 WHAT,
                 Reason::Unsupported,
-                "connections share a pool of threads, and the server does not tell which thread \
-                 works for which connection now",
+                "connections share a pool of threads, and the server does not say which thread works for which connection",
             ));
         }
         Err(error) if error.is_connection_lost() => return Err(error.absent(WHAT)),
@@ -81,7 +80,7 @@ fn neither(first: Option<ServerError>) -> Absent {
             WHAT,
             Reason::Unsupported,
             format!(
-                "this server does not tell them: MySQL does from 5.7 on, MariaDB from 10.0 on ({})",
+                "needs MySQL 5.7 or MariaDB 10.0, or later ({})",
                 absent.detail
             ),
         ),

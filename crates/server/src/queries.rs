@@ -67,7 +67,7 @@ pub fn processlist(
         taken.absent.push(model::Absent::new(
             "processlist",
             model::Reason::Permission,
-            "only the sessions of our own account are seen: it has no PROCESS privilege",
+            "only the sessions of our own account can be seen: it has no PROCESS privilege",
         ));
     }
     if left_out > 0 {

@@ -79,7 +79,7 @@ pub(crate) fn open_careful(path: &Path) -> rusqlite::Result<Connection> {
 pub(crate) fn error_text(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::OperationInterrupted) => {
-            "reading it takes more steps than any file of freezeframe".to_owned()
+            "reading it takes more steps than any file of freezeframe needs".to_owned()
         }
         Some(rusqlite::ErrorCode::TooBig) => {
             format!(

@@ -32,14 +32,14 @@ pub enum StoreError {
         problem: String,
     },
     /// Another process records to it.
-    #[error("{path}: another freezeframe records to it; choose another directory with --dir")]
+    #[error("{path}: another freezeframe records there; choose another directory with --dir")]
     InUse {
         /// The file.
         path: PathBuf,
     },
     /// A newer freezeframe wrote it.
     #[error(
-        "{path}: a newer freezeframe wrote it, in version {found} of its format; this one knows up to {known}: use a newer one"
+        "{path}: written by a newer freezeframe (format version {found}; this one reads up to {known}): use a newer one"
     )]
     TooNew {
         /// The file.

@@ -89,7 +89,7 @@ impl History {
         let (connection, session) = match begin() {
             Err(error) if error.is_damage() || matches!(error, StoreError::TooNew { .. }) => {
                 let aside = put_aside(path)?;
-                note = Some(format!("{error}; put aside as {}", aside.display()));
+                note = Some(format!("{error}; renamed to {}", aside.display()));
                 begin()?
             }
             other => other?,

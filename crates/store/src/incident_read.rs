@@ -178,7 +178,7 @@ fn open(path: &Path) -> Result<(Connection, Head), StoreError> {
         .into_iter()
         .collect();
     let head = head(tables, &meta, found).ok_or_else(|| {
-        not_a_frame("its table 'meta' is damaged or incomplete; nothing can be told of it".into())
+        not_a_frame("its table 'meta' is damaged or incomplete; nothing can be read".into())
     })?;
     Ok((connection, head))
 }

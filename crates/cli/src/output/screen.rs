@@ -76,7 +76,7 @@ impl Screen {
     /// Takes the terminal: no echo, keys at once, the alternate screen.
     pub fn open() -> Result<Self> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-            bail!("standard input and output are no terminal; --plain writes lines instead");
+            bail!("standard input or output is not a terminal; use --plain for lines of text");
         }
         let of: ThreadId = std::thread::current().id();
         HOOK.call_once(|| {

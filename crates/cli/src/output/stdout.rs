@@ -108,7 +108,7 @@ pub fn pass_on(bytes: &[u8]) -> Result<()> {
         match std::str::from_utf8(bytes) {
             Ok(text) => return print(text),
             Err(_) => bail!(
-                "standard output is a terminal, and this is no text: name a file, or pipe it into a program"
+                "this output is binary, and standard output is a terminal: name a file, or pipe it into a program"
             ),
         }
     }

@@ -52,9 +52,8 @@ impl Address {
             None => ("", authority),
         };
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let decoded = |text: &str| {
-            decode(text).ok_or_else(|| wrong("user and password are written with % wrongly"))
-        };
+        let decoded =
+            |text: &str| decode(text).ok_or_else(|| wrong("user or password has a wrong % escape"));
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => rest
                 .split_once(']')
@@ -81,7 +80,7 @@ impl Address {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if !is_name {
-            return Err(wrong("a database's name has letters, digits and _ only"));
+            return Err(wrong("a database name may have only letters, digits and _"));
         }
         Ok(Self {
             is_tls,

@@ -46,7 +46,7 @@ const BUSY: [(u32, &str); 8] = [
         "too many parts: inserts come faster than they are merged",
     ),
     (439, "the server has no thread left for it"),
-    (473, "another statement holds the table"),
+    (473, "another statement has locked the table"),
     (745, "the server is overloaded"),
 ];
 
@@ -55,8 +55,8 @@ const UNSURE: [(u32, &str); 10] = [
     (159, "it took too long"),
     (209, "a connection within the server timed out"),
     (210, "a connection within the server broke"),
-    (225, "the replicas' keeper is not there"),
-    (236, "the server ends"),
+    (225, "the replicas' keeper cannot be reached"),
+    (236, "the server shuts down"),
     (242, "the replica is read-only for now"),
     (279, "no replica can be reached"),
     (285, "too few replicas are there"),
@@ -70,18 +70,15 @@ const WRONG: [(u32, &str); 11] = [
         16,
         "a column is missing; `freezeframe fleet init` brings the tables to this version",
     ),
-    (36, "a table is made otherwise than it should be"),
+    (36, "a table has the wrong definition"),
     (60, "a table is missing; `freezeframe fleet init` makes it"),
-    (
-        81,
-        "there is no such database; `freezeframe fleet init` makes it",
-    ),
+    (81, "no such database; `freezeframe fleet init` makes it"),
     (115, "the server does not know a setting: it is too old"),
     (164, "the user may only read"),
-    (192, "there is no such user"),
+    (192, "no such user"),
     (193, "wrong password"),
     (194, "the user needs a password"),
-    (497, "the user may not do this; it needs a GRANT"),
+    (497, "the user needs a GRANT for this"),
     (516, "wrong user or password"),
 ];
 
@@ -123,8 +120,10 @@ impl Failure {
                 503 => (Then::BackOff, "the server has too much to do"),
                 401 | 403 if code.is_none() => (Then::Stop, "wrong user or password"),
                 // Of a proxy: behind it anything may have happened.
-                408 | 500 | 502 | 504 if code.is_none() => (Then::Retry, "no answer of the server"),
-                _ => (Then::Stop, "the server refuses it"),
+                408 | 500 | 502 | 504 if code.is_none() => {
+                    (Then::Retry, "no answer from the server")
+                }
+                _ => (Then::Stop, "the server refused it"),
             }
         };
         let number = match code {

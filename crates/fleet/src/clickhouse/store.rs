@@ -35,10 +35,10 @@ impl Store {
         match store.version()? {
             Some(found) if found == VERSION => Ok(store),
             Some(found) => Err(store.stop(format!(
-                "its tables are of version {found}, and {VERSION} is needed; `freezeframe fleet init` brings them there"
+                "its tables have version {found}, but {VERSION} is needed; `freezeframe fleet init` upgrades them"
             ))),
             None => Err(store.stop(
-                "there is no store of a fleet; `freezeframe fleet init` makes one".to_owned(),
+                "no store of a fleet; `freezeframe fleet init` makes one".to_owned(),
             )),
         }
     }
@@ -85,7 +85,7 @@ impl Store {
         match cell.and_then(json::unsigned) {
             None | Some(0) => Ok(None),
             Some(found) if found > VERSION.into() => Err(self.stop(format!(
-                "a newer freezeframe made its tables, in version {found}; this one knows up to {VERSION}: use a newer one"
+                "its tables were made by a newer freezeframe (version {found}; this one knows up to {VERSION}): use a newer one"
             ))),
             Some(found) => Ok(u32::try_from(found).ok()),
         }
@@ -116,7 +116,7 @@ impl Store {
         json::rows(&body).ok_or_else(|| Failure {
             then: Then::Stop,
             code: None,
-            said: format!("{}: its answer is not understood", self.shown()),
+            said: format!("{}: its answer cannot be read", self.shown()),
         })
     }
 

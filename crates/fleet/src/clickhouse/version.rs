@@ -33,7 +33,7 @@ pub(super) fn check(whom: &str, version: &str) -> Result<(), Failure> {
         None => Err(Failure::stop(
             whom,
             format!(
-                "'{version}' is no version of ClickHouse: is this its HTTP interface (port 8123)?"
+                "'{version}' is not a ClickHouse version: is this its HTTP interface (port 8123)?"
             ),
         )),
     }
@@ -58,7 +58,7 @@ mod tests {
             check("x", "<html>")
                 .unwrap_err()
                 .said
-                .contains("no version")
+                .contains("not a ClickHouse version")
         );
     }
 }

@@ -49,13 +49,13 @@ pub struct FrameFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Its times cannot be laid beside those of others.
-    #[error("its time of day is not known, so that it has no place among others")]
+    #[error("its time of day is unknown, so it cannot be stored")]
     NoTime,
     /// It cannot be redacted.
     #[error("it cannot be redacted: {0}")]
     Unredactable(Unredactable),
     /// A name would still stand in a row.
-    #[error("'{name}' would still stand in {column} of {table}; please report it")]
+    #[error("'{name}' would still be in {column} of {table}; please report it")]
     Leak {
         /// The name.
         name: String,

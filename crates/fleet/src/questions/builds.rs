@@ -18,6 +18,6 @@ pub(super) static QUESTION: Question = Question {
         column("cause", "MOSTLY", Format::Text),
     ],
     days: 30,
-    empty: "No build and no setting stalls more than the other servers do.",
+    empty: "No build or setting has more stalls than the other servers.",
     note: "",
 };

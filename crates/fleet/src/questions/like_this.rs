@@ -22,7 +22,7 @@ pub(super) static QUESTION: Question = Question {
         column("alike", "ALIKE", Format::Text),
         column("last", "LAST", Format::Moment),
         column("stall_seconds", "IN ALL", Format::Duration),
-        column("frame", "THE MOST ALIKE", Format::File),
+        column("frame", "MOST SIMILAR", Format::File),
     ],
     days: 400,
     empty: "No other incident has its cause, its shape or its stacks.",

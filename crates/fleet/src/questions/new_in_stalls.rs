@@ -4,7 +4,7 @@ use super::{Format, Parameter, Question, column};
 
 pub(super) static QUESTION: Question = Question {
     name: "new-in-stalls",
-    asks: "Which functions do threads stand in during stalls, and not before them?",
+    asks: "Which functions are threads in during stalls, but not before?",
     sqlite: include_str!("new_in_stalls.sqlite.sql"),
     clickhouse: Some(include_str!("new_in_stalls.clickhouse.sql")),
     parameters: &[Parameter::Since, Parameter::Rows],
@@ -17,5 +17,5 @@ pub(super) static QUESTION: Question = Question {
     ],
     days: 30,
     empty: "No stacks of stalls are in the store from that time.",
-    note: "Shares are of all threads that wait, or of all that are on a processor. A function stands before its callers.",
+    note: "Shares are of all waiting threads, or of all threads on a CPU. A function stands before its callers.",
 };

@@ -14,7 +14,7 @@ pub(super) static QUESTION: Question = Question {
         column("servers", "SERVERS", Format::Count),
         column("helped", "HELPED", Format::Count),
         column("before_per_day", "STALLS A DAY BEFORE", Format::Number),
-        column("after_per_day", "AND AFTER", Format::Number),
+        column("after_per_day", "AFTER", Format::Number),
         column("proven", "PROVEN", Format::Count),
         column("undone", "UNDONE", Format::Count),
     ],

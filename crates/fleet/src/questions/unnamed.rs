@@ -15,7 +15,7 @@ pub(super) static QUESTION: Question = Question {
         column("servers", "SERVERS", Format::Count),
         column("trigger", "TRIGGER", Format::Text),
         column("functions", "HEAVIEST FUNCTIONS", Format::List),
-        column("frame", "THE LONGEST", Format::File),
+        column("frame", "LONGEST", Format::File),
     ],
     days: 400,
     empty: "Every stall of that time has a cause that is at least likely.",

@@ -20,7 +20,7 @@ fn init_makes_the_tables_once_and_brings_older_ones_up() {
     assert!(
         failure
             .said
-            .contains("there is no store of a fleet; `freezeframe fleet init`"),
+            .contains("no store of a fleet; `freezeframe fleet init`"),
         "{failure}"
     );
     let init = || store.init(&Layout::Single, 1_795_000_000, "0.1.0");
@@ -44,7 +44,7 @@ fn init_makes_the_tables_once_and_brings_older_ones_up() {
     ));
     let failure = init().unwrap_err();
     assert!(
-        failure.said.contains("a newer freezeframe made its tables"),
+        failure.said.contains("made by a newer freezeframe"),
         "{failure}"
     );
 }

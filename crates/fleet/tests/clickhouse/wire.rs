@@ -162,7 +162,7 @@ fn an_old_server_and_what_is_none_are_told() {
     assert!(
         failure
             .said
-            .contains("'<html>' is no version of ClickHouse"),
+            .contains("'<html>' is not a ClickHouse version"),
         "{failure}"
     );
 }

@@ -53,7 +53,7 @@ pub(super) fn last(journal: &Path, id: &str) -> Result<Applied> {
     let found = match std::fs::read_dir(journal) {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "--since-fix: no fix was applied here ({} is not there); give the --fix-dir that it was made with, or the time of a change of your own with --at",
+            "--since-fix: no fix was applied here ({} does not exist); name the --fix-dir it was made with, or the time of your own change with --at",
             journal.display()
         ),
         Err(error) => return Err(error).context(journal.display().to_string()),
@@ -80,7 +80,7 @@ pub(super) fn last(journal: &Path, id: &str) -> Result<Applied> {
             cause: entry.cause.clone(),
         }),
         (None, "") => bail!(
-            "{}: no fix is in force; give the id of one, or the time of a change with --at",
+            "{}: no fix is in force; name the id of a fix, or the time of a change with --at",
             journal.display()
         ),
         (None, id) => bail!("{}: no fix {id}", journal.display()),

@@ -37,11 +37,11 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
             > second.clock.wall_ms(second.stall_window().from);
     if second_ago {
         output::note(
-            "the second incident is older than the first: its time is taken for the time after the change",
+            "the second incident is older than the first, but is compared as the time after the change",
         );
     }
     if (&first.host, &first.server.label) != (&second.host, &second.server.label) {
-        output::note("the incidents are of different servers");
+        output::note("the incidents are from different servers");
     }
     let stall = first.stall_window();
     let length = stall.to.saturating_sub(stall.from);
@@ -141,7 +141,7 @@ fn count(
     let whole = match store::history_coverage(&history, i64::MIN / 2, i64::MAX / 2) {
         Ok(whole) => whole,
         Err(error) => {
-            output::note(&format!("stalls an hour are not known: {error}"));
+            output::note(&format!("stalls an hour are unknown: {error}"));
             return None;
         }
     };
@@ -161,7 +161,7 @@ fn count(
     let left_out = found.len().saturating_sub(DIAGNOSED_MAX);
     if left_out > 0 {
         output::note(&format!(
-            "{left_out} older incidents are not looked at; stalls an hour are of the {DIAGNOSED_MAX} newest"
+            "stalls an hour were counted in the {DIAGNOSED_MAX} newest incidents only, without {left_out} older ones"
         ));
     }
     let (mut stalls_before, mut stalls_after) = (0, 0);

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
         [before, after] => incidents::compare(args, before, after)?,
         [one] => {
             return Err(usage(anyhow!(
-                "{}: one incident is nothing to compare with; give two, or --before and --after",
+                "{}: name two incidents to compare, or use --before and --after",
                 one.display()
             )));
         }
@@ -82,7 +82,7 @@ fn wanted(args: &Compare) -> Result<Option<Option<&'static Cause>>> {
     match causes::catalogue().get(id) {
         Some(cause) => Ok(Some(Some(cause))),
         None if id == "none" => Ok(Some(None)),
-        None => bail!("--cause {id}: no such cause in the catalogue, nor none"),
+        None => bail!("--cause {id}: no such cause (freezeframe causes lists them); or say none"),
     }
 }
 

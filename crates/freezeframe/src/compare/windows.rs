@@ -57,7 +57,7 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
         }
         if let Some(bytes) = stretch.over_bytes {
             output::note(&format!(
-                "{}: of the time {side} some is left out: it is over {} MiB of memory; give a shorter one",
+                "{}: a part of the time {side} was left out, because it needs more than {} MiB of memory; choose a shorter time",
                 path.display(),
                 bytes >> 20
             ));
@@ -156,7 +156,7 @@ fn times(args: &Compare, fix: Option<&fix::Applied>, now: &Zoned) -> Result<Time
         (Some(Side::Length(length)), None) => (now_ms.saturating_sub(length), now_ms),
         (None, Some(at)) => (at, now_ms),
         (None, None) => bail!(
-            "what is to be compared? Two incidents, --before and --after, --at MOMENT, or --since-fix"
+            "name what to compare: two incidents, --before and --after, --at MOMENT, or --since-fix"
         ),
     };
     let before = match (before, at) {
@@ -174,7 +174,7 @@ fn times(args: &Compare, fix: Option<&fix::Applied>, now: &Zoned) -> Result<Time
     for (name, (from, to)) in [("before", before), ("after", after)] {
         if to <= from {
             bail!(
-                "the time {name} has no length: from {} to {}",
+                "the time {name} is empty: from {} to {}",
                 output::date(from),
                 output::date(to)
             );

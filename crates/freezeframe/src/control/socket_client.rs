@@ -56,7 +56,7 @@ pub(crate) fn ask(dir: &Path, for_ms: u64, server: Option<&str>) -> Result<Vec<P
                     capture,
                 }));
             }
-            Answer::Now(_) | Answer::Stacks(_) => bail!("the recorder answers something else"),
+            Answer::Now(_) | Answer::Stacks(_) => bail!("the recorder gave an unexpected answer"),
             Answer::Error(error) => bail!("the recorder says: {error}"),
         }
     }
@@ -120,8 +120,8 @@ fn exchange(socket: &Path, request: &Request) -> Result<Answer> {
     let mut answer = Vec::new();
     BufReader::new(stream.take(ANSWER_BYTES_MAX))
         .read_until(b'\n', &mut answer)
-        .context("the recorder does not answer: does it end, or stand still?")?;
-    serde_json::from_slice(&answer).context("its answer is not understood: is it another version?")
+        .context("the recorder does not answer: it may be ending, or hang")?;
+    serde_json::from_slice(&answer).context("its answer cannot be read: it may be another version")
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
             stream.write_all(format!("{odd}\n").as_bytes()).unwrap();
             let mut answer = String::new();
             stream.read_to_string(&mut answer).unwrap();
-            assert!(answer.contains("not understood"), "{odd}: {answer}");
+            assert!(answer.contains("cannot be read"), "{odd}: {answer}");
         }
         assert!(ask(dir.path(), 1000, Some("3307")).unwrap().is_empty());
         assert_eq!(now(dir.path(), "3306"), Some(RecorderState::default()));

@@ -124,7 +124,7 @@ fn request(stream: &UnixStream) -> Result<Request> {
     let mut line = Vec::new();
     // A reader that sends byte by byte is bounded by the number of bytes and by each one's time.
     BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_until(b'\n', &mut line)?;
-    serde_json::from_slice(&line).context("the request is not understood")
+    serde_json::from_slice(&line).context("the request cannot be read")
 }
 
 fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answer> {
@@ -150,7 +150,7 @@ fn carry_out(request: &Request, recorders: &[ControlledRecorder]) -> Result<Answ
     let mut captures = Vec::new();
     for promise in promised {
         let Ok(promise) = promise.recv_timeout(BEAT_MAX) else {
-            bail!("the recorder does not answer: does it end, or stand still?");
+            bail!("the recorder does not answer: it may be ending, or hang");
         };
         captures.push(Capture {
             server: promise.label,

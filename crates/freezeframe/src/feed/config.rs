@@ -57,7 +57,7 @@ impl FleetConfig {
     pub(super) fn fleet(&self) -> Result<Option<Fleet>> {
         let Some(url) = &self.url else {
             if self.salt_file.is_some() || self.ca_file.is_some() || !self.cluster.is_empty() {
-                bail!("fleet: nothing is sent without url = \"…\"");
+                bail!("fleet: url = \"…\" is missing, so nothing is sent");
             }
             return Ok(None);
         };
@@ -81,8 +81,7 @@ impl FleetConfig {
             Place::Store(StoreUrl::ClickHouse(_), _) => None,
         };
         let salt_file = self.salt_file.clone().or(beside).context(
-            "fleet: salt_file is needed with ClickHouse, the same file on every host: \
-             `freezeframe fleet init URL --salt-file FILE` makes one",
+            "fleet: ClickHouse needs salt_file, the same file on every host: `freezeframe fleet init URL --salt-file FILE` makes one",
         )?;
         let mebibytes = self.spool_mebibytes.unwrap_or(SPOOL_MEBIBYTES);
         Ok(Some(Fleet {
@@ -107,7 +106,9 @@ impl FleetConfig {
     pub(crate) fn store(&self) -> Result<(StoreUrl, Access)> {
         match self.fleet()?.map(|fleet| fleet.place) {
             Some(Place::Store(url, access)) => Ok((url, access)),
-            Some(Place::Directory(path)) => bail!("{}: a directory is no store", path.display()),
+            Some(Place::Directory(path)) => {
+                bail!("{}: is a directory, not a store", path.display())
+            }
             None => bail!("no [fleet] url is configured: --fleet=URL"),
         }
     }
@@ -153,9 +154,9 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_told_without_a_password() {
         let told = |text: &str| format!("{:#}", fleet(text).unwrap_err());
-        assert!(told("cluster = 'shop'").contains("without url"));
+        assert!(told("cluster = 'shop'").contains("is missing"));
         assert!(told("url = 'sqlite:x.db'").contains("not absolute"));
-        assert!(told("url = 'http://me@db1/f'").contains("salt_file is needed"));
+        assert!(told("url = 'http://me@db1/f'").contains("needs salt_file"));
         let secret = told("url = 'http://me:s3cret@db1/f'\nsalt_file = '/x'");
         assert!(secret.contains("in the URL") && !secret.contains("s3cret"));
         assert!(told("url = 'sqlite:///x'\nca_file = '/y'").contains("ca-file"));

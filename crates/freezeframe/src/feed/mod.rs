@@ -122,14 +122,14 @@ impl FeedState {
             .replace(why.to_owned())
             .is_none()
         {
-            output::note(&format!("fleet: {why}; it is tried again"));
+            output::note(&format!("fleet: {why}; trying again"));
         }
     }
 
     fn works(&self, part: Part) {
         if self.troubles()[part as usize].take().is_some() {
             let what = match part {
-                Part::Collecting => "what is recorded is collected again",
+                Part::Collecting => "collects again",
                 Part::Sending => "works again",
             };
             output::note(&format!("fleet: {}: {what}", self.name));
@@ -144,7 +144,7 @@ impl FeedState {
         };
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
             output::note(&format!(
-                "fleet: {what} are not sent: {why}; /metrics counts them"
+                "fleet: not sent: {what}: {why}; /metrics counts them"
             ));
         }
     }
@@ -154,7 +154,7 @@ impl FeedState {
         for one in lost {
             self.lost(
                 one.kind,
-                "too much waits for it (spool_mebibytes), or the disk is full",
+                "too much is waiting (spool_mebibytes), or the disk is full",
             );
         }
     }
@@ -201,7 +201,7 @@ pub(crate) fn start(
                 std::thread::sleep(AGAIN);
             }
         })
-        .context("the fleet's thread cannot be started")?;
+        .context("cannot start the thread that sends to the fleet")?;
     Ok(Some(state))
 }
 
@@ -229,7 +229,7 @@ fn begin(
         .open(own_dir.join(".lock"))
         .context("fleet/.lock")?;
     if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        bail!("another recorder of {} sends for it", dir.display());
+        bail!("another recorder already sends from {}", dir.display());
     }
     let spool = Spool::open(&own_dir, fleet.spool_bytes)?;
     let now = crate::fleet::now_ms() / 1000;

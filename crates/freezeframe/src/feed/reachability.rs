@@ -45,7 +45,7 @@ fn tried(fleet: &Fleet) -> Result<&'static str> {
         }
     };
     if !is_made {
-        return Ok("reached; the recorder makes the rest");
+        return Ok("reached; the recorder creates what is missing");
     }
     salt::read(&fleet.salt_file)?;
     if let Place::Store(url, access) = &fleet.place {
@@ -60,7 +60,7 @@ fn directory(path: &Path) -> Result<()> {
         .with_context(|| path.display().to_string())?;
     match found.is_dir() {
         true => Ok(()),
-        false => bail!("{}: it is no directory", path.display()),
+        false => bail!("{}: not a directory", path.display()),
     }
 }
 
@@ -76,10 +76,7 @@ impl FleetReached {
     pub(crate) fn as_text(&self) -> String {
         match &self.outcome {
             Ok(found) => format!("{}: {found}", self.name),
-            Err(_) => format!(
-                "{}: nothing that is sent would arrive, see below",
-                self.name
-            ),
+            Err(_) => format!("{}: nothing can be sent there, see below", self.name),
         }
     }
 

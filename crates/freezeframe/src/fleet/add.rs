@@ -31,8 +31,7 @@ pub(super) fn run(args: &FleetAdd) -> Result<ExitCode> {
         (Some(path), _) => path.clone(),
         (None, StoreUrl::Sqlite(path)) => salt::path_beside(path),
         (None, StoreUrl::ClickHouse(url)) => bail!(usage(anyhow!(
-            "--salt-file: ClickHouse has no place beside it for the fleet's salt; \
-             `freezeframe fleet init {url} --salt-file FILE` makes one, to be used by all who add"
+            "--salt-file: ClickHouse needs a file with the fleet's salt, the same for all who add; `freezeframe fleet init {url} --salt-file FILE` makes one"
         ))),
     };
     let mut store = AnyStore::open(&url, access)?;
@@ -100,7 +99,7 @@ fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Insert
         if error.then() == Then::Stop || Instant::now() + pause > end {
             return Err(cut_off(error));
         }
-        output::note(&format!("{error}; tried again in {} s", pause.as_secs()));
+        output::note(&format!("{error}; trying again in {} s", pause.as_secs()));
         std::thread::sleep(pause);
         pause = (pause * 2).min(PAUSE_MAX);
     }
@@ -110,7 +109,7 @@ fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Insert
 fn cut_off(error: AnyError) -> Error {
     match error {
         AnyError::ClickHouse(Failure { then, said, .. }) if then != Then::Stop => {
-            anyhow!("{said}. What is stored stays: later, the same command again stores the rest")
+            anyhow!("{said}. What was stored stays; run the same command later to store the rest")
         }
         error => error.into(),
     }
@@ -125,13 +124,13 @@ fn told(sum: &Sum, url: &str) -> String {
         0 => vec![format!("{} added", incidents(sum.new))],
         count => vec![
             format!("{} stored", incidents(count)),
-            "what was there is judged anew".to_owned(),
+            "those already there were judged again".to_owned(),
         ],
     };
     match sum.known {
         0 => {}
-        1 => parts.push("1 was there and is judged anew".to_owned()),
-        known => parts.push(format!("{known} were there and are judged anew")),
+        1 => parts.push("1 was already there and was judged again".to_owned()),
+        known => parts.push(format!("{known} were already there and were judged again")),
     }
     if sum.failed > 0 {
         parts.push(format!("{} could not be read", sum.failed));

@@ -44,7 +44,7 @@ pub(super) fn run(args: &FleetAsk) -> Result<ExitCode> {
     let question = question(name).ok_or_else(|| anyhow!("no question '{name}'"))?;
     if args.incident.is_some() && !question.parameters.contains(&Parameter::Me) {
         bail!(usage(anyhow!(
-            "--incident: only like-this compares with an incident"
+            "--incident: only the question like-this uses an incident"
         )));
     }
     let url = args.url.as_deref().map(store_url::parse).transpose()?;
@@ -62,9 +62,7 @@ pub(super) fn run(args: &FleetAsk) -> Result<ExitCode> {
     let source = match &args.url {
         Some(url) => stored(url, args)?,
         None if args.access.ca_file.is_some() => {
-            bail!(usage(anyhow!(
-                "--ca-file: only a --url of https:// has certificates"
-            )))
+            bail!(usage(anyhow!("--ca-file: only for a --url with https://")))
         }
         None => {
             let dirs = match args.dirs.as_slice() {
@@ -134,7 +132,7 @@ fn stored(url: &str, args: &FleetAsk) -> Result<Source> {
     let extent = store.extent()?;
     if extent.hosts == 0 {
         bail!(
-            "{url}: nothing is in it yet: freezeframe fleet add {url} DIR{needed} puts recorded incidents there"
+            "{url}: the store is empty: freezeframe fleet add {url} DIR{needed} adds recorded incidents"
         );
     }
     Ok(Source {
@@ -155,7 +153,7 @@ fn of_files(dirs: &[PathBuf]) -> Result<Source> {
     let name = names.join(", ");
     if files.is_empty() {
         bail!(
-            "{name}: no incident is there or below; --dir names where recorders put theirs, --url a store"
+            "{name}: no incidents there or below; name a recorder's directory with --dir, or a store with --url"
         );
     }
     let salt = crate::export::random_salt()?;
@@ -210,7 +208,7 @@ fn subject(args: &FleetAsk, question: &Question, source: &Source) -> Result<Opti
     let latest = source.store.subject(None)?;
     latest.map(Some).with_context(|| {
         format!(
-            "{}: no incident is there to compare with; --incident FILE names one",
+            "{}: no incident to compare with; name one with --incident FILE",
             source.name
         )
     })

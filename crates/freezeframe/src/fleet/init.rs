@@ -18,9 +18,9 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
     let access = store_url::access(&url, args.access.ca_file.as_deref())?;
     let (now, program) = (now_ms() / 1000, env!("CARGO_PKG_VERSION"));
     let (shown, done, salt) = match &url {
-        StoreUrl::Sqlite(_) if args.on_cluster.is_some() => bail!(usage(anyhow!(
-            "--on-cluster: a file is on no cluster; it is for ClickHouse"
-        ))),
+        StoreUrl::Sqlite(_) if args.on_cluster.is_some() => {
+            bail!(usage(anyhow!("--on-cluster: only for ClickHouse")))
+        }
         StoreUrl::Sqlite(path) => {
             let (_, done) = sqlite::Store::init(path, now, program)?;
             let beside = || salt::path_beside(path);
@@ -47,20 +47,20 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
 
 fn told(shown: &str, done: Initialised) -> String {
     match done {
-        Initialised::Made => format!("{shown}: a store is made"),
+        Initialised::Made => format!("{shown}: created a store"),
         Initialised::Migrated(from) => format!(
-            "{shown}: the tables were of version {from}, and are of version {} now",
+            "{shown}: upgraded the tables from version {from} to {}",
             ::fleet::tables::VERSION
         ),
         Initialised::Unchanged => {
-            format!("{shown}: a store of this version is there; nothing was changed")
+            format!("{shown}: the store already has this version; nothing was changed")
         }
     }
 }
 
 fn new_salt(salt: &Path) -> String {
     format!(
-        "{}: the salt was gone, and a new one is made: statements and servers of before match no new ones",
+        "{}: the salt was gone, so a new one was made: earlier statements and servers match no new ones",
         salt.display()
     )
 }

@@ -38,12 +38,12 @@ impl KnownInFleet {
     pub(crate) fn sentence(&self) -> String {
         let (servers, all, days) = (self.servers, self.of_servers, self.days);
         let often = match self.stalls {
-            0 => return format!("none of {all} servers stalled by this cause in {days} days"),
+            0 => return format!("none of {all} servers had this cause in {days} days"),
             1 => "once".to_owned(),
             stalls => format!("{stalls} times"),
         };
         format!(
-            "{servers} of {all} servers stalled by this cause in {days} days, {often}, {} in all",
+            "{servers} of {all} servers had this cause in {days} days, {often}, {} in total",
             format::seconds(self.stall_seconds)
         )
     }

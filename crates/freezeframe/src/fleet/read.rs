@@ -47,7 +47,7 @@ pub(super) fn frames_below(dir: &Path) -> Result<Vec<PathBuf>> {
         }
         if found.len() > FILES_MAX {
             bail!(
-                "{}: over {FILES_MAX} incidents are below it: name directories further down",
+                "{}: more than {FILES_MAX} incidents below it: name directories further down",
                 dir.display()
             );
         }
@@ -60,7 +60,7 @@ pub(super) fn frames_below(dir: &Path) -> Result<Vec<PathBuf>> {
 pub(crate) fn incident_rows(path: &Path, salt: &[u8], judged: i64) -> Result<IncidentRows> {
     if path.is_file() && !captures::is_incident_file(path) {
         bail!(
-            "{}: no incident of freezeframe; of what others captured `freezeframe import` makes one",
+            "{}: not an incident; `freezeframe import` makes one from what other tools captured",
             path.display()
         );
     }

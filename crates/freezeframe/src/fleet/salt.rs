@@ -46,8 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "{}: the salt of the store is missing, and with another one nothing in it would match: \
-             put it back, or name it with --salt-file",
+            "{}: the salt of the store is missing, and nothing would match with another one: restore it, or name it with --salt-file",
             path.display()
         ),
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
@@ -57,7 +56,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
         .with_context(|| path.display().to_string())?;
     if salt.len() < BYTES {
         bail!(
-            "{}: a salt has at least {BYTES} bytes, this has {}",
+            "{}: a salt needs at least {BYTES} bytes, this one has {}",
             path.display(),
             salt.len()
         );

@@ -21,7 +21,7 @@ pub(crate) fn parse(url: &str) -> Result<StoreUrl> {
         let address = Address::parse(url).map_err(usage)?;
         if address.has_password() {
             bail!(usage(anyhow!(
-                "{}: everybody on this host can read a password in the URL: leave it out, and put it into {PASSWORD}",
+                "{}: everybody on this host can read a password in the URL: set it in {PASSWORD} instead",
                 address.shown()
             )));
         }
@@ -46,7 +46,7 @@ pub(crate) fn access(url: &StoreUrl, ca_file: Option<&Path>) -> Result<Access> {
         StoreUrl::ClickHouse(url) => Some(Address::parse(url)?),
     };
     if ca_file.is_some() && !address.as_ref().is_some_and(Address::is_https) {
-        bail!(usage(anyhow!("--ca-file: only https:// has certificates")));
+        bail!(usage(anyhow!("--ca-file: only for https://")));
     }
     let password = match address {
         Some(_) => password()?,
@@ -81,6 +81,6 @@ fn password() -> Result<Option<String>> {
     let password = password
         .ok()
         .filter(|password| !password.contains(char::is_control));
-    let wrong = || anyhow!("{whence}: no password: it is one line of UTF-8");
+    let wrong = || anyhow!("{whence}: not a password: one line of UTF-8 expected");
     password.map(Some).ok_or_else(wrong)
 }

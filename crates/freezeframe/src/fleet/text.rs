@@ -21,9 +21,9 @@ pub(super) fn list(questions: &[&Question]) -> String {
     for question in questions {
         text += &format!("{:<width$}  {}\n", question.name, question.asks);
     }
-    text + "\nOf a directory of incidents: freezeframe fleet ask QUESTION --dir DIR\n\
-            Of a store: freezeframe fleet ask QUESTION --url sqlite:///DIR/FILE\n\
-            Of ClickHouse: freezeframe fleet ask QUESTION --url http://USER@HOST:8123/DATABASE\n"
+    text + "\nA directory of incidents: freezeframe fleet ask QUESTION --dir DIR\n\
+            A store: freezeframe fleet ask QUESTION --url sqlite:///DIR/FILE\n\
+            ClickHouse: freezeframe fleet ask QUESTION --url http://USER@HOST:8123/DATABASE\n"
 }
 
 /// The statement, with what its parameters are.
@@ -50,14 +50,14 @@ fn head(question: &Question, prefix: &str) -> String {
 
 fn words(parameter: Parameter) -> &'static str {
     match parameter {
-        Parameter::Since => "from when on, milliseconds since 1970",
-        Parameter::Now => "the moment of the question, milliseconds since 1970",
-        Parameter::Rows => "how many rows are wanted",
-        Parameter::Me => "the incident that others are compared with, its incident_id",
+        Parameter::Since => "the begin, milliseconds since 1970",
+        Parameter::Now => "the current time, milliseconds since 1970",
+        Parameter::Rows => "the number of rows",
+        Parameter::Me => "the incident_id of the incident to compare with",
         Parameter::Cause => "that incident's cause",
         Parameter::Shape => "that incident's shape",
         Parameter::Stacks => {
-            "what took more of that stall than of the time before, a JSON array of stack_id"
+            "the stacks that took more of that stall than of the time before, a JSON array of stack_id"
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn answer(
             "" => "no cause",
             cause => cause,
         };
-        text += &wrapped("", &format!("This one: {}, {cause}", me.name), width);
+        text += &wrapped("", &format!("This incident: {}, {cause}", me.name), width);
     }
     text += &wrapped("", &scope(question, given, asked), width);
     text.push('\n');
@@ -109,7 +109,7 @@ fn scope(question: &Question, given: &Given, asked: &Asked<'_>) -> String {
         scope += &format!(", since {}", output::date(given.since));
     }
     if asked.is_of_files && question.name == "silent" {
-        scope += "; files tell of stalls alone: a server was heard of when one ended";
+        scope += "; files know only stalls: a server was last heard of when a stall ended";
     }
     scope
 }

@@ -18,7 +18,7 @@ pub(crate) fn ask<T>(
     let mut last = Absent::new(
         WHAT,
         Reason::NoConnection,
-        "no socket or port of the server is known",
+        "the server's socket and port are unknown",
     );
     let deadlines = Deadlines {
         connect: PATIENCE,

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Grants) -> Result<ExitCode> {
 fn account(text: &str) -> Result<(&str, &str)> {
     let (name, host) = text.rsplit_once('@').unwrap_or((text, "localhost"));
     if name.is_empty() || host.is_empty() {
-        let error = anyhow!("--account {text}: a name expected, or a name, @ and a host");
+        let error = anyhow!("--account {text}: NAME or NAME@HOST expected");
         return Err(usage(error));
     }
     Ok((name, host))
@@ -72,10 +72,10 @@ fn connected(args: &Grants) -> Result<Vec<(String, ServerVersion)>> {
         let name = target.name();
         let text = ask::ask(&target, server::version).map_err(|absent| {
             let why = refused::line(&RefusedLogin::of(&target), &absent);
-            anyhow!("{name}: {why}; or without a server: --for-version mariadb-10.11")
+            anyhow!("{name}: {why}; or, without asking a server, use for example --for-version mariadb-10.11")
         })?;
         let Some(version) = ServerVersion::read(&text) else {
-            bail!("{name}: '{text}' is no version that is known: --for-version mysql-8.0");
+            bail!("{name}: unknown version '{text}': use for example --for-version mysql-8.0");
         };
         found.push((name, version));
     }
@@ -86,7 +86,7 @@ fn as_text(wanted: &Wanted) -> String {
     let of = wanted.name.as_deref();
     let of = of.map_or_else(String::new, |name| format!("{name}, "));
     let mut text = format!(
-        "-- {of}{}: to be run by an administrator of the server\n",
+        "-- {of}{}: an administrator of the server runs this\n",
         output::plain(&wanted.version.to_string())
     );
     for note in &wanted.sql.notes {

@@ -20,7 +20,7 @@ pub(super) fn arrange(digest: &mut QueryDigest, order: &Order, limit: Option<usi
             }
         }
         bail!(
-            "--order-by {name}: this way tells no such number; it tells: {}",
+            "--order-by {name}: not available here; available: {}",
             names.join(", ")
         );
     }
@@ -144,7 +144,7 @@ mod tests {
         let order = Order::Measure("Rows_sent".to_owned(), Statistic::Sum);
         let error = arrange(&mut digest(), &order, None).unwrap_err();
         assert!(
-            error.to_string().contains("it tells: Query_time"),
+            error.to_string().contains("available: Query_time"),
             "{error}"
         );
     }

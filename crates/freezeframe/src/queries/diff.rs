@@ -104,6 +104,6 @@ fn printed(path: &Path) -> Result<Option<QueryDigest>> {
         return Ok(None);
     };
     let digest = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{}: no output of queries --json", path.display()))?;
+        .with_context(|| format!("{}: not an output of queries --json", path.display()))?;
     Ok(Some(digest))
 }

@@ -37,11 +37,11 @@ pub(super) fn read(
     let mut kinds = inputs.iter().filter_map(|input| input.kind);
     let kind = kinds.next();
     if kinds.any(|other| Some(other) != kind) {
-        bail!("some of these are slow logs and some general logs: they tell different things");
+        bail!("slow logs and general logs cannot be mixed");
     }
     // A log may be new. Nothing on standard input is a command before us that failed.
     if kind.is_none() && files.iter().all(|path| input::is_standard_input(path)) {
-        bail!("standard input is empty: there is no log to count");
+        bail!("standard input is empty: no log to read");
     }
     let progress = Progress::new(known);
     let mut digester = Digester::new(options.clone());
@@ -74,7 +74,7 @@ pub(super) fn read_known(
 pub(super) fn print_remarks(digester: &Digester, amount: ReadCounts) {
     if amount.stray > 0 {
         output::note(&format!(
-            "{} of {} bytes belong to no statement",
+            "{} of {} bytes are not part of a statement",
             amount.stray, amount.bytes
         ));
     }

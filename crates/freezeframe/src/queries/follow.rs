@@ -27,10 +27,10 @@ const HEAD_BYTES: usize = 64 << 10;
 
 pub(super) fn run(args: &Queries) -> Result<LogDigest> {
     let [path] = args.files.as_slice() else {
-        bail!("--follow takes one log");
+        bail!("--follow needs exactly one log");
     };
     if input::is_standard_input(path) {
-        bail!("--follow takes a file; what comes on standard input is read to its end anyway");
+        bail!("--follow needs a file; standard input is read to its end anyway");
     }
     let options = options::options(args)?;
     // Before the first byte, so that a wrong one costs no waiting.
@@ -112,9 +112,7 @@ impl Growing {
             if let Some(kind) = kind {
                 self.start(kind, digester);
             } else if self.head.len() >= 16 * HEAD_BYTES {
-                bail!(
-                    "neither a slow log nor a general log: no line of its beginning looks like one"
-                );
+                bail!("neither a slow log nor a general log");
             }
             return Ok(read > 0);
         };

@@ -40,9 +40,9 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<LiveDigest, Unavailabl
     }
     if !listening.args.live.allow_general_log {
         let detail = if listening.args.live.way == QueryMethodArg::GeneralLog {
-            "it changes the server for this time: permit that with --allow-general-log"
+            "it changes the server's settings meanwhile: allow that with --allow-general-log"
         } else {
-            "it is not tried without --allow-general-log"
+            "not tried without --allow-general-log"
         };
         return Err(Unavailable::Possible(Absent::new(
             WHAT,
@@ -87,34 +87,32 @@ pub(super) fn listen(listening: &Listening<'_>) -> Result<LiveDigest, Unavailabl
             .push(Absent::new("statements", Reason::Limit, words));
     }
     if captured.diverted_slow_log {
-        output::note(
-            "slow statements went to the slow log's file instead of its table for this time",
-        );
+        output::note("meanwhile slow statements went to the slow log's file instead of its table");
     }
     match captured.back {
         GiveBackEnd::Answered(GaveBack::Back) => {}
         GiveBackEnd::Answered(GaveBack::NothingToDo) => {
-            output::note("somebody else had set the general log back already")
+            output::note("somebody else had already restored the general log's settings")
         }
         GiveBackEnd::Answered(GaveBack::TakenOver { file }) => {
             output::note(&format!(
-                "somebody set general_log_file to {file} meanwhile; it is left like that"
+                "somebody set general_log_file to {file} meanwhile; it stays so"
             ));
         }
         GiveBackEnd::ServerEnded => {
-            output::note("the server has ended, and with it the general log's settings")
+            output::note("the server has ended, so the general log's settings are gone")
         }
         GiveBackEnd::Left(why) => {
             seen.is_left = true;
             seen.cost = format!(
-                "THE GENERAL LOG IS STILL ON: the server does not answer ({why}); the watchdog goes on and switches it off \
-                 as soon as the server answers; freezeframe leases shows it"
+                "THE GENERAL LOG IS STILL ON: the server does not answer ({why}); the watchdog switches it off as soon as \
+                 the server answers; freezeframe leases shows it"
             );
             return Ok(seen);
         }
     }
     seen.cost = format!(
-        "the general log was on, {:.1} MiB; it is back as it was, and our file is removed",
+        "the general log was on, {:.1} MiB; its settings are restored, and our file was removed",
         bytes as f64 / f64::from(1 << 20)
     );
     Ok(seen)
@@ -127,7 +125,7 @@ fn plan(listening: &Listening<'_>) -> Result<Plan, Unavailable> {
         return Err(Unavailable::Possible(Absent::new(
             WHAT,
             Reason::NoConnection,
-            "no address is known",
+            "no address of the server is known",
         )));
     };
     let login = journals::login_way(&live.server, &listening.config, &target.login.user);
@@ -176,14 +174,11 @@ fn revert_earlier(plan: &Plan) {
         match leftover {
             Ok(leftover) => match leftover.outcome {
                 remedy::Outcome::GivenBack(_) => {
-                    output::note(&format!(
-                        "the earlier lease {} was given back",
-                        leftover.lease.id
-                    ));
+                    output::note(&format!("undid the earlier lease {}", leftover.lease.id));
                 }
                 remedy::Outcome::Failed(why) => {
                     output::note(&format!(
-                        "the earlier lease {} was not given back: {why}",
+                        "could not undo the earlier lease {}: {why}",
                         leftover.lease.id
                     ));
                 }
@@ -196,7 +191,7 @@ fn revert_earlier(plan: &Plan) {
 
 /// The part of a log that is written from now on: nothing is changed for it.
 fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<LiveDigest> {
-    let context = || format!("the general log is on already, in {}", file.display());
+    let context = || format!("the general log is already on, in {}", file.display());
     let mut log = File::open(file).with_context(context)?;
     log.seek(SeekFrom::End(0)).with_context(context)?;
     let begin_us = kernel::clock::wall_ms().saturating_mul(1000);
@@ -219,7 +214,7 @@ fn read_open_log(listening: &Listening<'_>, file: &Path) -> Result<LiveDigest> {
             .push(Absent::new("statements", Reason::Limit, detail));
     }
     seen.cost = format!(
-        "the general log was on already ({}); nothing was changed",
+        "the general log was already on ({}); nothing was changed",
         file.display()
     );
     Ok(seen)
@@ -229,7 +224,7 @@ fn users_of_old_connections(seen: &mut LiveDigest) {
     seen.digest.blind.push(Absent::new(
         "users, hosts and databases",
         Reason::NotRecorded,
-        "a general log tells them when a connection is made: of those that were open before nothing is known",
+        "a general log has them only where a connection begins: unknown for connections that were already open",
     ));
 }
 

@@ -60,9 +60,7 @@ pub(crate) fn open(path: &Path) -> Result<Input> {
     let (head, bytes) = opened.with_context(|| name.clone())?;
     let kind = match log_kind(&head) {
         None if head.trim_ascii().is_empty() => None,
-        None => bail!(
-            "{name}: neither a slow log nor a general log: no line of its beginning looks like one"
-        ),
+        None => bail!("{name}: neither a slow log nor a general log"),
         kind => kind,
     };
     Ok(Input { name, kind, bytes })

@@ -46,7 +46,7 @@ const AFTER_STOP: Duration = Duration::from_millis(800);
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     if args.since.is_some() || args.until.is_some() {
         bail!(
-            "--since and --until choose from logs; a running server is listened to from now on, for the time of --live"
+            "--since and --until work only with logs; --live watches a running server from now on"
         );
     }
     let config = Config::load(args.live.server.config.as_deref())?;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     }
     output::note(&seen.cost);
     if seen.digest.count == 0 {
-        output::note("nothing was asked in this time");
+        output::note("no statements in this time");
     }
     let title = format!("Queries of {}", listening.target.label);
     show(args, &title, &seen)?;
@@ -87,7 +87,7 @@ fn target(args: &Queries, config: &Config) -> Result<Target> {
             list.join(", ")
         );
     }
-    targets.pop().ok_or_else(|| anyhow!("there is no server"))
+    targets.pop().ok_or_else(|| anyhow!("no server found"))
 }
 
 type WayOf = fn(&Listening<'_>) -> Result<LiveDigest, Unavailable>;
@@ -98,7 +98,7 @@ fn first_that_works(listening: &Listening<'_>) -> Result<LiveDigest> {
         (QueryMethodArg::PerformanceSchema, _) | (QueryMethodArg::Auto, Some(_)) => vec![digests],
         // Packets and logs that we can read are this host's.
         (_, Some(host)) => bail!(
-            "the server runs on {host}: from here only --way performance-schema sees what it is asked"
+            "the server runs on {host}: from here only --way performance-schema can see its statements"
         ),
         (QueryMethodArg::Auto, None) => vec![digests_or_packets, packets, general_log::listen],
         (QueryMethodArg::Packets, None) => vec![packets],
@@ -109,7 +109,7 @@ fn first_that_works(listening: &Listening<'_>) -> Result<LiveDigest> {
         match way(listening) {
             // What was seen until then is told; who never got so far is done.
             Err(Unavailable::Possible(_)) if listening.stop.is_set() => {
-                bail!("interrupted: nothing was seen yet")
+                bail!("interrupted: no statement was seen yet")
             }
             Ok(mut seen) => {
                 // What a gentler way would have told is no blind spot of this one.
@@ -202,7 +202,7 @@ fn digests_or_packets(listening: &Listening<'_>) -> Result<LiveDigest, Unavailab
                 PACKETS,
                 Reason::Unsupported,
                 format!(
-                    "they had {} statements, the server's digests {counted}",
+                    "packets had {} statements, the server's digests {counted}",
                     seen.digest.count
                 ),
             )
@@ -222,7 +222,7 @@ impl Digests {
             return Err(not_by_schema(Absent::new(
                 SCHEMA,
                 Reason::NoConnection,
-                "no address is known",
+                "no address of the server is known",
             )));
         };
         sums_only(listening.args, SCHEMA)?;
@@ -360,10 +360,7 @@ fn packets(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
         });
     let options = of_process.or_else(|| port.map(|port| PacketOptions::of_ports(&[port])));
     let Some(options) = options else {
-        return Err(not(
-            Reason::Unsupported,
-            "the server listens on no TCP port",
-        ));
+        return Err(not(Reason::Unsupported, "the server has no TCP port"));
     };
     let target = &listening.target;
     let ask = || {
@@ -392,7 +389,7 @@ fn packets(listening: &Listening<'_>) -> Result<LiveDigest, Unavailable> {
     complete(&mut told, &captured, blind_spots(&options, &captured));
     let cpu = kernel::clock::thread_cpu().saturating_sub(cpu);
     let cost = format!(
-        "packets were read for {:.2} s of one processor; the server was asked once who is connected, and nothing was changed",
+        "reading packets took {:.2} s of one CPU; the server was asked once who is connected; nothing was changed",
         cpu.as_secs_f64()
     );
     Ok(LiveDigest {

@@ -56,7 +56,7 @@ impl<R: Read> Zstd<R> {
             self.decoder.get_calculated_checksum(),
         ) {
             (Some(written), Some(found)) if written != found => Err(io::Error::other(
-                "the zstd checksum does not agree: the file is damaged",
+                "the zstd checksum is wrong: the file is damaged",
             )),
             _ => Ok(()),
         }

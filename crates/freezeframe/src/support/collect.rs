@@ -38,7 +38,7 @@ pub(super) fn program(command: &mut Command, deadline: Duration) -> Result<Strin
     let _ = child.kill();
     let _ = child.wait();
     match read {
-        Some(Ok(bytes)) if bytes.is_empty() => Err(format!("{name}: it printed nothing")),
+        Some(Ok(bytes)) if bytes.is_empty() => Err(format!("{name}: printed nothing")),
         Some(Ok(bytes)) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Some(Err(error)) => Err(format!("{name}: {error}")),
         None => Err(format!("{name}: no answer in {} s", deadline.as_secs())),
@@ -67,7 +67,9 @@ pub(super) fn metrics(listen: SocketAddr) -> Result<String, String> {
     let answer = asked().map_err(|error| format!("the status address: {error}"))?;
     match answer.split_once("\r\n\r\n") {
         Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
-        _ => Err("the status address gives another answer: is it a recorder's?".to_owned()),
+        _ => {
+            Err("unexpected answer from the status address: it may not be a recorder's".to_owned())
+        }
     }
 }
 

@@ -37,22 +37,22 @@ const STALLS_MAX: usize = 200;
 const LOG_LINES: &str = "2000";
 
 const README: &str = "\
-What is in here, made by freezeframe support-bundle. Nothing was sent anywhere.
+This is the content of a support bundle, made by freezeframe support-bundle. Nothing was sent anywhere.
 
 version.json         this program, the kernel, the distribution
-configuration.toml   every text taken out but names of signals and of events
+configuration.toml   without texts, except names of signals and events
 self-test.json       freezeframe self-test
 check.json           freezeframe check
-unit.txt             what systemd tells of the service
+unit.txt             the service, as systemd knows it
 log.txt              the last lines of the recorder's journal
-metrics.txt          of the status address
+metrics.txt          from the status address
 directory.txt        the files of the recorder's directory: mode, bytes, name
-incidents.json       what was caught
-stalls.json          what was noticed, captured or not
-incidents/N.frame    the last incidents, the latest first, as export --redact writes them
+incidents.json       the incidents
+stalls.json          all stalls, captured or not
+incidents/N.frame    the last incidents, latest first, as export --redact writes them
 
-Taken out of all of it: passwords, tokens and addresses of hooks, the texts of the configuration, users, hosts. In their
-place stands what they were, in parentheses. A part that could not be had says why.
+Removed everywhere: passwords, tokens and addresses of hooks, the texts of the configuration, users, hosts. Parentheses
+say what was removed. A part that is missing says why.
 ";
 
 /// A part of the bundle.
@@ -74,7 +74,7 @@ impl Parts {
         let absent = text.as_ref().err().map(|why| self.scrub.clean(why));
         let text = match &text {
             Ok(text) => self.scrub.clean(text),
-            Err(_) => format!("absent: {}\n", absent.as_deref().unwrap_or_default()),
+            Err(_) => format!("missing: {}\n", absent.as_deref().unwrap_or_default()),
         };
         self.parts.push(Part {
             name: name.to_owned(),
@@ -98,10 +98,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
         }
     };
     if path.symlink_metadata().is_ok() && !args.force {
-        bail!(
-            "{}: it is there already; --force replaces it",
-            path.display()
-        );
+        bail!("{}: already exists; --force replaces it", path.display());
     }
     let config_path = Config::path(args.server.config.as_deref());
     // A configuration that is wrong is what a bundle may be needed for.
@@ -150,7 +147,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     parts.add("unit.txt", collect::program(&mut systemctl, LOG_TIME_MAX));
     let metrics = match config.listen {
         Some(listen) => collect::metrics(listen),
-        None => Err("there is no status address (listen)".to_owned()),
+        None => Err("no status address is configured (listen)".to_owned()),
     };
     parts.add("metrics.txt", metrics);
     parts.add("directory.txt", directory(&dir));
@@ -235,7 +232,7 @@ fn version() -> Value {
 /// `freezeframe check` by itself: a server that hangs costs its part alone.
 fn check(args: &SupportBundle) -> Result<String, String> {
     if args.no_check {
-        return Err("not asked for (--no-check)".to_owned());
+        return Err("left out (--no-check)".to_owned());
     }
     let mut command = Command::new("/proc/self/exe");
     command.args(["check", "--json", "--look", "2s"]);
@@ -341,7 +338,7 @@ fn add_incidents(
     frames: &[(PathBuf, store::IncidentSummary)],
     count: usize,
 ) -> Result<()> {
-    let room = tempfile::tempdir().context("no directory to work in")?;
+    let room = tempfile::tempdir().context("no temporary directory")?;
     let salt = export::random_salt()?;
     for (index, (path, _)) in frames.iter().take(count).enumerate() {
         progress(&format!("incident {} of {count}", index + 1));
@@ -354,7 +351,7 @@ fn add_incidents(
                     absent: None,
                 }),
                 Some(what) => {
-                    let why = format!("{what} would still stand in it");
+                    let why = format!("{what} would still be in it");
                     parts.add(&format!("{name}.absent.txt"), Err(why));
                 }
             },
@@ -373,7 +370,7 @@ fn packed(parts: &Parts) -> Result<Vec<u8>> {
     for part in &parts.parts {
         if let Some(what) = parts.scrub.find(&part.bytes) {
             bail!(
-                "nothing was written: {what} would still stand in {}; please report it",
+                "nothing was written: {what} would still be in {}; please report it",
                 part.name
             );
         }
@@ -402,13 +399,13 @@ fn print_result(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result
     for part in parts {
         let _ = match &part.absent {
             None => writeln!(text, "  {:<24} {:>9} bytes", part.name, part.bytes.len()),
-            Some(why) => writeln!(text, "  {:<24} absent: {why}", part.name),
+            Some(why) => writeln!(text, "  {:<24} missing: {why}", part.name),
         };
     }
     let kib = bytes.len().div_ceil(1024);
     let _ = writeln!(
         text,
-        "{}: {kib} KiB, readable by you alone; nothing was sent. Look at it before you do: tar -xzf",
+        "{}: {kib} KiB, readable only by you; nothing was sent. Look at it before you send it: tar -xzf",
         path.display()
     );
     output::print(&text)

@@ -160,15 +160,12 @@ fn mistakes_are_told_in_one_line() {
     told(&["--before", "1h", "--after", "1m"], "no history here");
     told(&["--since-fix"], "no fix was applied here");
     recorded(dir);
-    wrong(&[], "what is to be compared");
+    wrong(&[], "name what to compare");
     wrong(&["--before", "1h", "--after", "soon"], "'soon' is neither");
     wrong(&["--before", "x", "--after", "1m"], "'x' is neither");
-    wrong(&["--at", "noon"], "'noon' is no moment");
-    wrong(&["--at", "25:99"], "'25:99' is no moment");
-    wrong(
-        &["/nonexistent.frame"],
-        "one incident is nothing to compare with",
-    );
+    wrong(&["--at", "noon"], "'noon' is not a time");
+    wrong(&["--at", "25:99"], "'25:99' is not a time");
+    wrong(&["/nonexistent.frame"], "name two incidents to compare");
     told(
         &["/nonexistent.frame", "/other.frame"],
         "/nonexistent.frame",

@@ -411,9 +411,12 @@ fn what_is_wrong_is_said_in_one_line() {
             vec![&*other],
             vec!["other.txt", "neither a slow log nor a general log"],
         ),
-        (vec![&*path, &*general], vec!["some of these are slow logs"]),
+        (vec![&*path, &*general], vec!["cannot be mixed"]),
         (vec![&*broken], vec!["broken.gz"]),
-        (vec![&*path, "--since", "soon"], vec!["'soon' is no moment"]),
+        (
+            vec![&*path, "--since", "soon"],
+            vec!["'soon' is not a time"],
+        ),
         (
             vec![&*path, "--filter", "soon"],
             vec!["--filter", "a comparison"],

@@ -174,7 +174,7 @@ fn all_that_helps_is_in_it_and_no_secret() {
         "{}",
         text("log.txt")
     );
-    assert!(text("metrics.txt").starts_with("absent: the status address: "));
+    assert!(text("metrics.txt").starts_with("missing: the status address: "));
     assert!(text("directory.txt").contains(".frame\n"));
     assert_eq!(json("incidents.json").as_array().unwrap().len(), 1);
     assert_eq!(json("stalls.json")[0]["rule"], "work-stops");
@@ -196,7 +196,7 @@ fn all_that_helps_is_in_it_and_no_secret() {
     );
     let (_, files) = unpacked(&path);
     assert!(!files.contains_key("incidents/1.frame"));
-    assert_eq!(files["check.json"], b"absent: not asked for (--no-check)\n");
+    assert_eq!(files["check.json"], b"missing: left out (--no-check)\n");
 }
 
 #[test]

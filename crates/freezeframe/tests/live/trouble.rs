@@ -22,10 +22,7 @@ const NO_PID: &str = "4194305";
 #[test]
 fn processes_that_are_not_there() {
     for command in ["stacks", "locks", "profile"] {
-        wrong(
-            &[command, "--pid", NO_PID],
-            &["there is no process 4194305"],
-        );
+        wrong(&[command, "--pid", NO_PID], &["no process 4194305"]);
         wrong(
             &[command, "--socket", "/nonexistent.sock"],
             // A server of another test that only starts may be there.

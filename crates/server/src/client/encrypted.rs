@@ -92,8 +92,7 @@ impl Encrypted {
 
     fn broken_off(&self) -> ClientError {
         ClientError::Login(
-            "the server broke the TLS handshake off: it may want a certificate of ours (--ssl-cert, --ssl-key), or speak \
-             TLS 1.0 and 1.1 only, which are not spoken any more"
+            "the server ended the TLS handshake: it may need a client certificate (--ssl-cert, --ssl-key), or support only TLS 1.0 and 1.1, which freezeframe does not"
                 .into(),
         )
     }
@@ -194,56 +193,49 @@ impl Encrypted {
     fn client_error(&self, error: &Error) -> ClientError {
         let host = &self.host;
         let trusted = self.tls.trusted();
-        let weaker = "or do without by --ssl-mode REQUIRED (encrypted, not verified)";
+        let weaker = "or use --ssl-mode REQUIRED (encrypted, not verified)";
         let text = match error {
             Error::InvalidCertificate(why) => match why {
                 CertificateError::UnknownIssuer => format!(
-                    "the server's certificate is of an authority that is not among {trusted}: name its authority, or the \
-                     certificate itself, with --ssl-ca FILE, {weaker}"
+                    "the server's certificate was not issued by one of {trusted}: name its authority, or the certificate itself, with --ssl-ca FILE, {weaker}"
                 ),
                 CertificateError::NotValidForName
                 | CertificateError::NotValidForNameContext { .. } => format!(
-                    "the server's certificate is not for the name '{host}': ask for a name that it has, or verify its \
-                     authority alone by --ssl-mode VERIFY_CA with --ssl-ca FILE"
+                    "the server's certificate is not for the name '{host}': use a name that it has, or verify only its authority with --ssl-mode VERIFY_CA and --ssl-ca FILE"
                 ),
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                     format!("the server's certificate has expired: renew it, {weaker}")
                 }
                 CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                    format!("the server's certificate is not valid yet: look at both clocks, {weaker}")
+                    format!("the server's certificate is not valid yet: check both clocks, {weaker}")
                 }
                 CertificateError::Other(other)
                     if format!("{other:?}").contains("UnsupportedCertVersion") =>
                 {
                     format!(
-                        "the server's certificate is of X.509 version 1, of which no authority can be verified: make it \
-                         anew, name the certificate itself with --ssl-ca FILE, {weaker}"
+                        "the server's certificate has X.509 version 1, which cannot be verified: create a new one, name the certificate itself with --ssl-ca FILE, {weaker}"
                     )
                 }
                 other => format!(
-                    "the server's certificate cannot be verified ({other}): make it anew, name the certificate itself \
-                     with --ssl-ca FILE, {weaker}"
+                    "the server's certificate cannot be verified ({other}): create a new one, name the certificate itself with --ssl-ca FILE, {weaker}"
                 ),
             },
             Error::AlertReceived(alert) => match format!("{alert:?}").as_str() {
                 "ProtocolVersion" => {
-                    "the server speaks TLS 1.0 or 1.1 only, which are not spoken any more: log in by its socket, or \
-                     without encryption by --ssl-mode DISABLED"
+                    "the server supports only TLS 1.0 or 1.1, which freezeframe does not: use its socket, or --ssl-mode DISABLED (not encrypted)"
                         .to_owned()
                 }
                 "CertificateRequired" | "UnknownCA" | "BadCertificate" | "CertificateUnknown"
                 | "CertificateExpired" | "UnsupportedCertificate" => format!(
-                    "the server does not take our certificate (TLS alert {alert:?}): see --ssl-cert and --ssl-key"
+                    "the server refuses our certificate (TLS alert {alert:?}): see --ssl-cert and --ssl-key"
                 ),
-                other => format!("the server refuses TLS with us (TLS alert {other})"),
+                other => format!("the server refuses our TLS connection (TLS alert {other})"),
             },
             Error::PeerIncompatible(why) => format!(
-                "the server and freezeframe have no version or cipher of TLS in common ({why:?}); spoken are TLS 1.2 and \
-                 1.3: without encryption by --ssl-mode DISABLED"
+                "the server and freezeframe have no TLS version or cipher in common ({why:?}); freezeframe supports TLS 1.2 and 1.3; or use --ssl-mode DISABLED (not encrypted)"
             ),
             Error::InvalidMessage(_) => {
-                "what the server answers is no TLS that is spoken any more (1.2, 1.3): log in by its socket, or without \
-                 encryption by --ssl-mode DISABLED"
+                "the server does not answer with TLS 1.2 or 1.3: use its socket, or --ssl-mode DISABLED (not encrypted)"
                     .to_owned()
             }
             other => format!("TLS: {other}"),

@@ -42,18 +42,21 @@ impl Greeting {
             Some(0xff) => return Err(ClientError::from_error_packet(packet)),
             Some(9) => {
                 return Err(ClientError::Login(
-                    "the server speaks the protocol of MySQL 3, which freezeframe does not".into(),
+                    "the server uses the protocol of MySQL 3, which is not supported".into(),
                 ));
             }
-            _ => return Err(ClientError::garbled("it is no greeting of a MySQL server")),
+            _ => {
+                return Err(ClientError::garbled(
+                    "it is not the greeting of a MySQL server",
+                ));
+            }
         }
         let greeting = Self::fields(fields)
             .ok_or_else(|| ClientError::garbled("the greeting is not whole"))?;
         let needed = capability::PROTOCOL_41 | capability::SECURE_CONNECTION;
         if greeting.capabilities & needed != needed {
             return Err(ClientError::Login(
-                "the server speaks a protocol older than MySQL 4.1, which freezeframe does not"
-                    .into(),
+                "the server uses a protocol older than MySQL 4.1, which is not supported".into(),
             ));
         }
         Ok(greeting)

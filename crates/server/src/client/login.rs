@@ -109,12 +109,11 @@ fn protect(
         (TlsMode::Disabled, _) | (TlsMode::Preferred, false) => return Ok(()),
         (_, false) => {
             let why = match tls.is_by_default() {
-                true => "which is wanted of a server on another host",
-                false => "which --ssl-mode demands",
+                true => "which is required for a server on another host",
+                false => "which --ssl-mode requires",
             };
             let text = format!(
-                "the server has no TLS, {why}: switch it on there (ssl_cert, ssl_key), or log in without by --ssl-mode \
-                 DISABLED"
+                "the server has no TLS, {why}: switch it on there (ssl_cert, ssl_key), or use --ssl-mode DISABLED (not encrypted)"
             );
             return Err(ClientError::Login(text.into()));
         }
@@ -175,8 +174,7 @@ impl Trial<'_> {
             SHA256 => vec![SHA256_KEY],
             other => {
                 let text = format!(
-                    "the account's authentication plugin '{}' is not known to freezeframe, which knows {NATIVE}, \
-                     {CACHING_SHA2}, {SHA256}, ed25519 and a socket's peer",
+                    "the account's authentication plugin '{}' is not supported; supported are {NATIVE}, {CACHING_SHA2}, {SHA256}, ed25519 and the unix socket's user",
                     other
                         .chars()
                         .filter(|c| !c.is_control())
@@ -192,7 +190,7 @@ impl Trial<'_> {
     fn switched(&mut self, packet: &[u8]) -> Result<Vec<u8>, ClientError> {
         if packet.is_empty() {
             return Err(ClientError::Login(
-                "the account's password has the format of MySQL 4.0, which freezeframe does not know".into(),
+                "the account's password has the format of MySQL 4.0, which is not supported".into(),
             ));
         }
         let end = packet.iter().position(|byte| *byte == 0);
@@ -221,8 +219,7 @@ impl Trial<'_> {
     fn clear(&self) -> Result<Vec<u8>, ClientError> {
         if !self.is_private {
             return Err(ClientError::Login(
-                "the server asks for the password in clear text, which freezeframe tells over a unix socket and over TLS \
-                 with a verified certificate only: name the server's --socket, or --ssl-mode VERIFY_CA with --ssl-ca FILE"
+                "the server asks for the password in clear text, which freezeframe sends only over a unix socket or TLS with a verified certificate: use --socket, or --ssl-mode VERIFY_CA with --ssl-ca FILE"
                     .into(),
             ));
         }

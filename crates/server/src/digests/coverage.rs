@@ -30,10 +30,9 @@ impl DigestCoverage {
     /// For people.
     pub fn to_text(self) -> String {
         format!(
-            "the server was asked {} questions, and its digests counted {} of them; MariaDB counts no executions of \
-             prepared statements there",
-            self.questions,
-            self.counted.min(self.questions)
+            "the server's digests counted only {} of {} statements; MariaDB counts no executions of prepared statements there",
+            self.counted.min(self.questions),
+            self.questions
         )
     }
 }

@@ -254,13 +254,12 @@ fn blind(
         Absent::new(
             "users, hosts and programs",
             Reason::Unsupported,
-            "performance_schema's digests tell the default database and nothing else of who asked",
+            "performance_schema's digests know only the default database",
         ),
         Absent::new(
             "single statements",
             Reason::Unsupported,
-            "digests are sums: no quantiles and no samples; a statement counts when it ends, and one inside a stored \
-             program counts beside the call",
+            "digests are sums, without quantiles and samples; a statement counts when it ends; statements in stored programs count in addition to the call",
         ),
     ];
     match Counts::from_reading(after).since(Counts::from_reading(before)) {
@@ -282,7 +281,7 @@ fn blind(
         blind.push(Absent::new(
             WHAT,
             Reason::Gone,
-            "the table was emptied in this time: what was asked before that is missing",
+            "the table was emptied meanwhile: statements before that are missing",
         ));
     }
     if no_room > 0 {
@@ -290,9 +289,7 @@ fn blind(
             WHAT,
             Reason::Limit,
             format!(
-                "the table is full: {no_room} statements of further classes are told together; TRUNCATE TABLE \
-                 performance_schema.events_statements_summary_by_digest makes room, performance_schema_digests_size \
-                 more of it"
+                "the table is full: {no_room} statements of other classes are counted together; TRUNCATE TABLE performance_schema.events_statements_summary_by_digest empties it, performance_schema_digests_size makes it larger"
             ),
         ));
     }

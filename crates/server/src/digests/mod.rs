@@ -232,7 +232,7 @@ fn is_on(session: &mut Session) -> Result<(), Absent> {
         .map_err(|error| error.absent(WHAT))?;
     if rows.first().is_none_or(|row| row.column(0) != "1") {
         return Err(unsupported(
-            "performance_schema is off; it is switched on by performance_schema=ON in the server's option file",
+            "performance_schema is off; to switch it on: performance_schema=ON in the server's option file",
         ));
     }
     let consumer = session.rows(
@@ -243,7 +243,7 @@ fn is_on(session: &mut Session) -> Result<(), Absent> {
     match consumer {
         Ok((off, _)) if !off.is_empty() => {
             return Err(unsupported(
-                "performance_schema counts no digests; UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' \
+                "performance_schema counts no digests; to switch them on: UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' \
                  WHERE NAME IN ('global_instrumentation', 'thread_instrumentation', 'statements_digest')",
             ));
         }
@@ -268,7 +268,7 @@ fn why_refused(error: &ServerError) -> Absent {
     let absent = error.absent(WHAT);
     let hint = match absent.reason {
         Reason::Permission => "; GRANT SELECT ON performance_schema.* to this account",
-        Reason::Unsupported => "; MySQL has the table from 5.6 on, MariaDB from 10.0 on",
+        Reason::Unsupported => "; the table exists from MySQL 5.6 and MariaDB 10.0 on",
         _ => "",
     };
     Absent {

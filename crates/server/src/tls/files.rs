@@ -77,7 +77,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, LoginError>
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(wrong(path, "there is no certificate in PEM in it")),
+        Ok(_) => Err(wrong(path, "no PEM certificate in it")),
         Err(error) => Err(wrong(
             path,
             &format!("its certificates cannot be read: {error}"),
@@ -91,11 +91,10 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, LoginError> {
     if is_locked("BEGIN ENCRYPTED PRIVATE KEY") || is_locked("Proc-Type: 4,ENCRYPTED") {
         return Err(wrong(
             path,
-            "the key is under a passphrase, which nobody is there to type",
+            "the key needs a passphrase, which is not supported",
         ));
     }
-    PrivateKeyDer::from_pem_slice(&text)
-        .map_err(|_| wrong(path, "there is no private key in PEM in it"))
+    PrivateKeyDer::from_pem_slice(&text).map_err(|_| wrong(path, "no PEM private key in it"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LoginError> {
@@ -151,7 +150,7 @@ mod tests {
             }
         }
         let [as_ca, as_key] = told(b"nothing");
-        assert!(as_ca.contains("x.pem: there is no certificate"), "{as_ca}");
+        assert!(as_ca.contains("x.pem: no PEM certificate"), "{as_ca}");
         assert!(as_key.contains("needs its key"), "{as_key}");
         let locked =
             b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";

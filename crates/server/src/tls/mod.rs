@@ -197,7 +197,7 @@ impl Tls {
     pub(crate) fn config(&self, mode: TlsMode) -> Result<Arc<ClientConfig>, String> {
         let inner = &self.0;
         let Some(made) = inner.made.get(mode as usize) else {
-            return Err("there is no such mode".to_owned());
+            return Err("no such mode".to_owned());
         };
         made.get_or_init(|| verify::config(mode, &inner.files).map(Arc::new))
             .clone()

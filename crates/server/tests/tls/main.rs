@@ -316,7 +316,7 @@ fn a_server_without_tls_is_told_in_one_line() {
     execute(&server, &["CREATE USER known IDENTIFIED BY 'pass wörd'"]);
     refused(
         version(&server, with(TlsMode::Required)),
-        "the server has no TLS, which --ssl-mode demands",
+        "the server has no TLS, which --ssl-mode requires",
     );
     let _ = Session::connect(
         &Address::Tcp("127.0.0.1".to_owned(), server.port()),

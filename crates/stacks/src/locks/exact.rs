@@ -119,7 +119,7 @@ pub fn exact_table(
         absent.push(Absent::new(
             "holders and shares",
             Reason::NotRecorded,
-            "no snapshot of the threads was taken beside the counts",
+            "no snapshot of the threads was recorded with the counts",
         ));
     }
     LockTable {

@@ -145,21 +145,20 @@ fn what_a_newer_one_wrote_says_so_and_a_newer_history_is_put_aside() {
         newer.pragma_update(None, "user_version", 99).unwrap();
     }
     let says = |error: StoreError| error.to_string();
-    let expected =
-        "a newer freezeframe wrote it, in version 99 of its format; this one knows up to ";
+    let expected = "written by a newer freezeframe (format version 99; this one reads up to ";
     for told in [
         says(read_incident(&frame).unwrap_err()),
         says(read_summary(&frame).err().unwrap()),
         says(read_history(&history, 0, i64::MAX, &[]).unwrap_err()),
     ] {
         assert!(
-            told.contains(expected) && told.ends_with(": use a newer one"),
+            told.contains(expected) && told.ends_with("): use a newer one"),
             "{told}"
         );
     }
     let (_, note) = History::open(&history, HistoryLimits::default(), &start()).unwrap();
     let note = note.unwrap();
     assert!(note.contains(expected), "{note}");
-    assert!(note.contains("put aside as"), "{note}");
+    assert!(note.contains("renamed to"), "{note}");
     assert_eq!(version(&dir.path().join("history.db.damaged-1")), 99);
 }
