@@ -120,6 +120,75 @@ fn every_file_of_tests_is_in_its_program() {
     assert!(wrong.is_empty(), "not in all.rs: {wrong:#?}");
 }
 
+/// Phrases that stood in messages and were hard to read for whoever was woken up and has English as a second language,
+/// with what says the same in plain words.
+const HARD_PHRASES: [(&str, &str); 24] = [
+    ("absent evidence", "missing evidence"),
+    ("evidence is absent", "evidence is missing"),
+    ("be judged", "be checked"),
+    ("saw nothing", "found nothing"),
+    ("what is called a", "the name of the thing"),
+    ("to have it:", "to enable:"),
+    ("have it done", "make the changes"),
+    ("who must agree", "those responsible"),
+    ("in general words", "in general"),
+    ("by a look of", "watched for"),
+    ("then look", "verify"),
+    ("see that it worked", "verify"),
+    ("known from", "source, references"),
+    ("looked alike", "similar"),
+    ("told by what", "the input does not say"),
+    ("is told", "is shown"),
+    ("put back", "undo"),
+    ("given back", "undone"),
+    ("for want of", "without, because"),
+    ("of ours", "a new file"),
+    ("is there already", "already exists"),
+    ("tried again", "trying again"),
+    ("not understood", "cannot be read"),
+    ("somebody asked", "requested"),
+];
+
+/// What freezeframe prints. The lab is for who works on it.
+#[test]
+fn messages_have_plain_words() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("lab") || path.ends_with("testbed") {
+            continue;
+        }
+        let mut texts = BTreeMap::new();
+        read(&path.join("src"), &mut Module::new(), &mut texts);
+        for (module, text) in &texts {
+            let found = hard_phrases(text).into_iter();
+            wrong.extend(found.map(|(hard, plain)| {
+                format!("{}: {module:?}: '{hard}': better: {plain}", path.display())
+            }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Those in a text that are in no comment.
+fn hard_phrases(text: &str) -> Vec<(&'static str, &'static str)> {
+    let code = text.lines().map(|line| match line.trim_start() {
+        comment if comment.starts_with("//") => "",
+        line => line.split(" // ").next().unwrap_or_default(),
+    });
+    let code = code.collect::<Vec<_>>().join("\n").to_lowercase();
+    let mut found = HARD_PHRASES.to_vec();
+    found.retain(|(hard, _)| code.contains(hard));
+    found
+}
+
+#[test]
+fn a_hard_phrase_is_found_in_code_and_not_in_comments() {
+    let found = hard_phrases("/// Put back.\nlet text = \"Put back\"; // is told\n");
+    assert_eq!(found, [("put back", "undo")]);
+}
+
 #[test]
 fn an_example_is_told_from_a_text() {
     assert!(has_example(
