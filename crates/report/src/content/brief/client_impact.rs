@@ -345,7 +345,7 @@ mod tests {
         ];
         assert_eq!(
             client_impact(&incident_of(timeline(&few, [400.0, 140.0]))),
-            "A statement took 136 ms on average, less than 1 ms before; 140 statements a second were done, 400 before."
+            "A statement took 136 ms on average, less than 1 ms before; 140 statements a second completed, 400 before."
         );
         let slow = [("processlist.in_flight", [4.0, 162.0])];
         assert_eq!(
