@@ -82,7 +82,7 @@ fn compare(advice: &[EvidenceAdvice], pid: u32) {
     let kernel_side = [machine, process]
         .iter()
         .any(|sampler| sampler.as_ref().is_ok_and(Sampler::sees_kernel));
-    assert_eq!(kernel_side, said("profile, kernel side"));
+    assert_eq!(kernel_side, said("CPU profile, kernel side"));
 
     let registers = std::fs::read(format!("/proc/{pid}/task/{pid}/syscall")).is_ok();
     // Opening asks for the same permission as process_vm_readv, and besides for that of the file's mode.

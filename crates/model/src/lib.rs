@@ -38,7 +38,7 @@ pub use pattern::matches_pattern;
 pub use plain::{Plain, is_deceptive, push_visible};
 pub use probe::ProbeOutcome;
 pub use processlist::{ProcessList, Session};
-pub use profile::{Callers, Profile, ProfileCount};
+pub use profile::{Callers, ENDED_THREAD, Profile, ProfileCount};
 pub use queries::{
     ConnectionMix, Counted, FoldedClasses, PER_CONNECTION, QueryClass, QueryDigest, QueryMeasure,
     QueryMethod,

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Millis, StackId};
 
+/// Stands for the name of a thread that had ended before its name could be read.
+pub const ENDED_THREAD: &str = "(ended)";
+
 /// How often a stack was on a processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileCount {

@@ -489,7 +489,7 @@ mod tests {
         });
         let absent = unknown.no_process("x");
         assert_eq!(absent.reason, Reason::Unsupported);
-        assert!(absent.detail.contains("not known"), "{}", absent.detail);
+        assert!(absent.detail.contains("not found"), "{}", absent.detail);
     }
 
     #[test]

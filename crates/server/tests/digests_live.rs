@@ -250,7 +250,7 @@ fn what_is_off_or_not_there_is_named() {
         (
             ServerKind::MySql55,
             &["--performance-schema"][..],
-            "from 5.6 on",
+            "from MySQL 5.6",
         ),
         (
             ServerKind::MySql9,

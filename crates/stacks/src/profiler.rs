@@ -210,7 +210,7 @@ fn watch_of<'a>(
 
 fn name_of(sample: &RawSample<'_>) -> Arc<str> {
     thread_name(&ProcRoot::default(), sample.pid, sample.tid)
-        .map_or_else(|| "(ended)".into(), Arc::from)
+        .map_or_else(|| model::ENDED_THREAD.into(), Arc::from)
 }
 
 /// A stack of which only the kernel's part is there, with its program as one frame below it.

@@ -29,6 +29,8 @@ pub(crate) mod well_known;
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
+
 use model::{
     Callers, Clock, Counted, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
     SemaphoreWait, Series, StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun,
@@ -42,7 +44,9 @@ pub(crate) use well_known::{STRUCTURE as STRUCTURE_WORDS, server as server_words
 
 /// A user, host or schema that every server has, or what stands for a name already.
 pub(crate) fn is_everybodys(lower: &str) -> bool {
-    well_known::USERS.contains(&lower)
+    let is_every_hosts = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
+    lower.parse().is_ok_and(is_every_hosts)
+        || well_known::USERS.contains(&lower)
         || well_known::HOSTS.contains(&lower)
         || well_known::SCHEMAS.contains(&lower)
         || pseudonyms::is_pseudonym(lower)

@@ -9,7 +9,7 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
-use super::{innodb, line, locks, series, statement, text, values};
+use super::{innodb, line, locks, names, series, statement, text, values};
 
 fn blank() -> Incident {
     Incident {
@@ -368,6 +368,21 @@ fn bare_names_are_known_by_the_words_around_them() {
         ],
         text::rename,
     );
+}
+
+/// Every host has them, so they are no names wherever they stand; nor is what stands for a name that was not read.
+#[test]
+fn what_every_host_has_is_no_name() {
+    let blank = blank();
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+    for text in ["host: '127.0.0.2' (aborted)", "from \"::1\"", "0.0.0.0"] {
+        assert_eq!(text::rename(&mut pseudonyms, text), text);
+    }
+    let ended = model::ENDED_THREAD;
+    assert_eq!(names::program(&mut pseudonyms, ended), ended);
+    assert_eq!(pseudonyms.len(), 0);
+    text::rename(&mut pseudonyms, "host: '10.9.8.7'");
+    assert_eq!(pseudonyms.len(), 1);
 }
 
 #[test]

@@ -161,6 +161,7 @@ pub(super) const PROGRAMS: &[&str] = &[
     "dd",
     "find",
     "(not listed)",
+    model::ENDED_THREAD,
     "not listed",
     "no symbols",
     "ff-history",

@@ -88,14 +88,14 @@ fn what_unpacks_to_much_is_unpacked_as_far_as_it_is_kept() {
     // Zeros are no text: their begin tells that.
     let zeros = deflated(&vec![0; 16 << 20], 128);
     let path = file(&dir, "zeros.zip", &zipped("zeros", &zeros, true));
-    is_refused(&["explain"], &path, "no text");
+    is_refused(&["explain"], &path, "not a text");
     // Many of them, and none says how long it is: what is unpacked to find its end counts as well.
     let zeros = deflated(&vec![0; 16 << 20], 1);
     let many: Vec<u8> = (0..300)
         .flat_map(|number| zipped(&format!("{number:03}"), &zeros, number % 2 == 0))
         .collect();
     let path = file(&dir, "many.zip", &many);
-    is_refused(&["explain"], &path, "no text");
+    is_refused(&["explain"], &path, "not a text");
 }
 
 #[test]

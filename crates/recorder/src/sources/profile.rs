@@ -149,7 +149,7 @@ impl ProfileState {
             self.names.clear();
         }
         let name = kernel::tasks::thread_name(&ProcRoot::default(), pid, tid)
-            .map_or_else(|| "(ended)".into(), Arc::<str>::from);
+            .map_or_else(|| model::ENDED_THREAD.into(), Arc::<str>::from);
         self.names.insert(tid, name.clone());
         name
     }

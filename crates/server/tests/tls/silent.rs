@@ -89,7 +89,7 @@ fn no_half_handshake_outlives_the_deadline() {
         wait(stream);
     });
     assert_eq!(old, ProbeOutcome::AccessDenied);
-    assert!(text.contains("TLS 1.0 or 1.1 only"), "{text}");
+    assert!(text.contains("only TLS 1.0 or 1.1"), "{text}");
     let (plain, text) = outcome(|mut stream| {
         let _ = stream.write_all(b"\x10\0\0\x02\xff\x15\x04#28000no\n\x1b[2J");
         wait(stream);
