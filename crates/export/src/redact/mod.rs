@@ -298,7 +298,8 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
         .iter()
         .map(|frame| match is_program_frame(&frame.name) {
             true => {
-                let program = frame.name.trim_start_matches('(');
+                // One pair of brackets: a program's name may have its own, as `(ended)`.
+                let program = frame.name.strip_prefix('(').unwrap_or(&frame.name);
                 let program =
                     names::program(pseudonyms, program.strip_suffix(')').unwrap_or(program));
                 StackFrame {

@@ -146,7 +146,9 @@ fn fleet_store(dir: &Path) -> PathBuf {
 /// Rows of a table of the fleet's store; none where it is not made yet.
 fn rows(store: &Path, table: &str) -> u32 {
     let count = format!("SELECT count(*) FROM {table}");
-    let database = rusqlite::Connection::open(store);
+    // The recorder makes the store: an empty file would be none of a fleet.
+    let database =
+        rusqlite::Connection::open_with_flags(store, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY);
     database
         .and_then(|database| database.query_row(&count, [], |row| row.get(0)))
         .unwrap_or(0)
