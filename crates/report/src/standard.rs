@@ -248,9 +248,11 @@ const STANDARD: [Standard; 23] = [
 /// A signal as people call it: its line in the chart that it is always in, else its name in its area.
 pub(crate) fn in_words(name: &str) -> String {
     if let Some((title, label)) = line_of(name) {
-        let mut letters = title.chars();
-        let title = match (letters.next(), letters.next()) {
-            (Some(first), Some(second)) if second.is_lowercase() => {
+        // `InnoDB`, `CPUs`: names keep their capitals.
+        let word = title.split(' ').next().unwrap_or_default();
+        let mut letters = word.chars();
+        let title = match letters.next() {
+            Some(first) if !letters.any(char::is_uppercase) => {
                 format!("{}{}", first.to_lowercase(), letters_behind(title, first))
             }
             _ => title.to_owned(),
@@ -379,4 +381,19 @@ fn movers(
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_capitals_within_a_sentence() {
+        assert_eq!(
+            in_words("innodb.pending_log_flushes"),
+            "log flushes (InnoDB pending I/O)"
+        );
+        assert_eq!(in_words("cpu.iowait_share"), "waiting for I/O (CPU)");
+        assert_eq!(in_words("status.Questions"), "all (Questions) (statements)");
+    }
 }
