@@ -205,3 +205,13 @@ impl Layer {
         Some(Self { name, words })
     }
 }
+
+/// A word of the lexicon that stands in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mention<'t> {
+    /// What it is.
+    pub entry: &'static Entry,
+    /// As it stands there: the name of a function, the words of a state or of a line of the kernel, the line of a server or
+    /// a client from its words on. What else somebody wrote behind the kernel's words is not of the kernel.
+    pub text: &'t str,
+}

@@ -10,9 +10,10 @@ mod entry;
 mod mention;
 mod near;
 mod pattern;
+mod phrases;
 
-pub use entry::{Entry, Kind, Layer, Role};
-pub use mention::{Mention, mentions};
+pub use entry::{Entry, Kind, Layer, Mention, Role};
+pub use mention::mentions;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
 //! What the recorder would have sampled.
 
 use detect::{RequestRow, SessionRow};
-use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
+use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Unit};
 
+use super::common::sample;
 use super::mechanism::{LOGIN, UNGREETED};
 use super::{CAPACITY, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
 
@@ -10,18 +11,6 @@ const MAX_CONNECTIONS: f64 = 300.0;
 
 /// A probe is waited for this long before it is called unanswered, milliseconds.
 const PROBE_DEADLINE_MS: Millis = 3000;
-
-fn sample(source: &'static str, at: Millis, readings: Vec<Reading>) -> Sample {
-    Sample {
-        source,
-        at,
-        took_us: 100,
-        outcome: Ok(SourceData {
-            readings,
-            ..SourceData::default()
-        }),
-    }
-}
 
 fn gauge(name: &'static str, value: f64) -> Reading {
     Reading::gauge(name, Unit::Count, value)
