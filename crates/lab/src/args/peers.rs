@@ -13,7 +13,7 @@ use super::ServerArg;
   freezeframe-lab peers --again --keep peers.jsonl  the same captures, judged by this build
 
 It needs pt-stalk of percona-toolkit; a scenario takes about four minutes,
-two with --only-pt-stalk.
+two with --only-pt-stalk, one with --only-pt-stalk --untuned.
 
 Exit codes: 0 done, 1 nothing could be run.")]
 pub(crate) struct ScenarioPeers {
@@ -34,6 +34,9 @@ pub(crate) struct ScenarioPeers {
     /// Leave out nobody and the recorder: only how pt-stalk's folders are read, in half the time
     #[arg(long, conflicts_with = "again")]
     pub(crate) only_pt_stalk: bool,
+    /// Of the two ways pt-stalk is run, only the one as it comes
+    #[arg(long, requires = "only_pt_stalk")]
+    pub(crate) untuned: bool,
     /// Where what is captured goes
     #[arg(long, value_name = "DIR", default_value = "lab-peers")]
     pub(crate) dir: PathBuf,

@@ -129,7 +129,8 @@ fn beside(
         let row = recorded(blank(RECORDER, felt), recorder.incident.as_deref(), begin)?;
         add(row)?;
     }
-    for tuning in TUNINGS {
+    let tunings = if args.untuned { &TUNINGS[..1] } else { &TUNINGS };
+    for &tuning in tunings {
         let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
         let felt = measure(scenario, kind, &mut stalk)?;
         let mut row = blank(tuning.name, felt);
