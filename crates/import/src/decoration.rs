@@ -37,6 +37,9 @@ const LAYERS_MAX: usize = 7;
 /// Of the lines of a stretch so many begin alike, in percent.
 const SHARE_MIN: usize = 90;
 
+/// A listing has so many columns at the least.
+const COLUMNS_MIN: usize = 4;
+
 /// The lines without what stands in front of them. `known` says how much of a text is known, and is the larger the more
 /// surely.
 pub(crate) fn undone<'a>(lines: &[&'a str], known: impl Fn(&str) -> usize) -> Vec<Cow<'a, str>> {
@@ -159,12 +162,22 @@ fn decoration(
     // A table that nobody knows stays as it is.
     let is_table = |layer: &Layer| matches!(layer, Layer::Row(..) | Layer::Cell(..));
     let rows = layers.iter().position(is_table);
-    let of_story = match before == 0 && is_all() {
+    let of_story = match before == 0 && is_all() && !are_columns(lines) {
         true => rows.unwrap_or(layers.len()),
         false => 0,
     };
     layers.truncate(best.map_or(of_story, |(depth, _)| depth));
     layers
+}
+
+/// Lines of a story have more words or fewer; those of a listing have its columns, and may begin alike in each.
+fn are_columns(lines: &[&str]) -> bool {
+    let words = |line: &&str| line.split_ascii_whitespace().count();
+    let mut counts: Vec<usize> = lines.iter().map(words).filter(|count| *count > 0).collect();
+    counts.sort_unstable();
+    let middle = counts.get(counts.len() / 2);
+    let alike = counts.iter().filter(|count| Some(*count) == middle).count();
+    middle.is_some_and(|columns| *columns >= COLUMNS_MIN) && alike * 100 >= counts.len() * SHARE_MIN
 }
 
 /// What nearly all of the lines begin with.
@@ -272,6 +285,10 @@ mod tests {
         let carried: Vec<String> = story.lines().map(|line| format!("web1: {line}")).collect();
         assert_eq!(bare(&carried.join("\n")), story);
         assert_eq!(bare(story), story);
+        let sockets: Vec<String> = (1..40)
+            .map(|port| format!("tcp  0  0 10.0.0.1:{port}  10.0.0.2:3306  TIME_WAIT"))
+            .collect();
+        assert_eq!(bare(&sockets.join("\n")), sockets.join("\n"));
         let table = "a,\"b\",c\n".repeat(6);
         assert_eq!(bare(&table), table);
     }

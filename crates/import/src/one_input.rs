@@ -147,6 +147,10 @@ impl OneInput {
         let mut read_sections: Vec<Section> = Vec::new();
         // Pieces whose names tell nothing, read or not.
         let mut inventories: Vec<Section> = Vec::new();
+        let lines_of = |format: &Format| -> usize {
+            let of_it = sections.iter().filter(|one| one.format == format);
+            of_it.map(|one| one.to - one.from).sum()
+        };
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         for found in &sections {
@@ -154,7 +158,8 @@ impl OneInput {
             let section = lines.get(found.from..found.to).unwrap_or_default();
             let range = numbers(section);
             covered += section.len();
-            if sentences::is_whole(format, section.len()) {
+            // Other lines may part it: what is shown of it is all of it in this input.
+            if sentences::is_whole(format, lines_of(format)) {
                 inventories.push(*found);
             }
             if format.has_version {
@@ -245,7 +250,7 @@ impl OneInput {
         }
         let listings = read_sections
             .iter()
-            .filter(|one| !sentences::is_whole(one.format, one.to - one.from));
+            .filter(|one| !sentences::is_whole(one.format, lines_of(one.format)));
         let read = listings.filter_map(|one| lines.get(one.from..one.to));
         let within = sentences::within(input.path, read);
         if !within.is_empty() {

@@ -18,6 +18,7 @@ pub(crate) static FORMAT: Format = Format {
     continues: |_, next| is_rule(next.text) || (next.own.is_none() && cells(next.text).len() >= 4),
     absorbs: |_, next| is_open_table(next.text),
     is_table: true,
+    is_inventory: true,
     read,
     ..Format::NONE
 };

@@ -28,6 +28,7 @@ pub(crate) static FORMAT: Format = Format {
     absorbs: |_, next| is_top_line(next.text),
     gap: Gap::Lines(3),
     preference: 6,
+    is_inventory: true,
     read,
     ..Format::NONE
 };
