@@ -48,8 +48,10 @@ pub(crate) struct Evidence<'a> {
     pub(crate) incident: &'a Incident,
     /// The stall.
     pub(crate) stall: Window,
-    /// The time before the onset, when it is long enough.
+    /// The time before the onset, when it is long enough; else the time after the end.
     pub(crate) baseline: Option<Window>,
+    /// It is the time after the end.
+    pub(crate) baseline_is_after: bool,
     /// The stall in overlapping slices; one when it is short.
     pub(crate) slices: Vec<Window>,
     /// The same, up to [`AFTER_END_MS`] after the stall.
@@ -102,7 +104,11 @@ impl<'a> Evidence<'a> {
         };
         let reach = Window::new(stall.from, after);
         let before = incident.baseline_window();
-        let baseline = (before.length() >= BASELINE_MIN_MS).then_some(before);
+        let calm_after = incident.calm_after();
+        let baseline = match calm_after {
+            Some(after) => Some(after),
+            None => (before.length() >= BASELINE_MIN_MS).then_some(before),
+        };
         // Where nothing before the onset was taken, what was taken at its very moment is all there
         // may be of the stall: one snapshot, say, of which nobody knows how long the stall lasted.
         let begin = match before.to > before.from {
@@ -113,6 +119,7 @@ impl<'a> Evidence<'a> {
             incident,
             stall: begin(stall.from, stall.to),
             baseline,
+            baseline_is_after: calm_after.is_some(),
             slices: slices(stall, begin),
             slices_and_after: with_after(stall, reach, begin),
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),

@@ -59,8 +59,19 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
         (Some((one, value, limit)), _) => {
             Outcome::Holds(witness(sign, one, value, limit, evidence))
         }
-        (None, Some(text)) => Outcome::Not(text),
+        (None, Some(text)) => Outcome::Not(compared(text, evidence)),
         (None, None) => Outcome::Unknown(unknown),
+    }
+}
+
+/// The time that a stall is compared with, as sentences name it.
+const BEFORE: &str = "before the onset";
+
+/// A sentence with the time that this stall is compared with.
+fn compared(says: String, evidence: &Evidence) -> String {
+    match evidence.baseline_is_after {
+        true => says.replace(BEFORE, "after the end"),
+        false => says,
     }
 }
 
@@ -78,8 +89,8 @@ fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evide
         id: sign.id.clone(),
         source: one.source.clone(),
         says: match one.since_start {
-            true => says.replace("before the onset", "on average since its start"),
-            false => says,
+            true => says.replace(BEFORE, "on average since its start"),
+            false => compared(says, evidence),
         },
         value: Some(value),
         baseline: one.baseline,

@@ -394,6 +394,15 @@ fn any_times_are_taken() {
 fn a_cause_that_needs_a_comparison_is_not_judged_without_one() {
     let mut storm = stalls::connection_storm();
     storm.onset_s = 5;
+    // What came after it is something to compare with.
+    let after = storm.clone().verdict();
+    assert!(
+        after.sentence.contains("after the end"),
+        "{}",
+        after.sentence
+    );
+    assert_eq!(after.findings[0].cause, "connection-storm");
+    storm.to_s = 80;
     // What was usual since the server's start is something to compare with.
     let usual = storm.clone().verdict().sentence;
     assert!(usual.contains("on average since its start"), "{usual}");

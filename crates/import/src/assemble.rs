@@ -16,6 +16,7 @@ use crate::read::Timestamp;
 use crate::read::rows::Rows;
 use crate::read::{self, Listing, Read, Row, Snapshot, THREADS_MAX, doing};
 use crate::server_tables;
+use crate::stall_span::{self, FOLLOWED_MIN};
 use crate::ticks::{AFTER, Ticks};
 use crate::timestamps::{Times, UNTIMED_AT};
 use crate::vocabulary::Vocabulary;
@@ -184,7 +185,16 @@ fn assemble(
     let mut held: Vec<crate::read::plockstat::Row> = Vec::new();
     let mut triggers: Vec<Trigger> = Vec::new();
     let mut mentions: Vec<Mention> = Vec::new();
+    let collected = reads.iter().find_map(|read| read.trigger.clone());
+    let span = stall_span::find(&reads, &times, collected.as_deref());
+    // What was taken once and tells no time was taken in the stall.
+    let begin = |timed: usize| match timed < FOLLOWED_MIN {
+        true => span.onset.unwrap_or_default(),
+        false => 0,
+    };
+    let untimed = UNTIMED_AT + begin(0);
     for read in reads {
+        let (ticks_begin, texts_begin) = (begin(read.ticks.len()), begin(read.texts.len()));
         mentions.extend(read.mentions);
         triggers.extend(read.trigger.map(|says| Trigger {
             rule: "imported".to_owned(),
@@ -197,14 +207,14 @@ fn assemble(
         }));
         for tick in read.ticks {
             ticks.add(
-                times.on_clock(tick.at, tick.after),
+                times.on_clock(tick.at, tick.after + ticks_begin),
                 tick.source,
                 tick.readings,
             );
         }
         for (timestamp, text) in read.texts {
             texts.push(TimedText {
-                at: times.on_clock(timestamp.at, timestamp.after),
+                at: times.on_clock(timestamp.at, timestamp.after + texts_begin),
                 text,
             });
         }
@@ -213,7 +223,7 @@ fn assemble(
             let same = snapshot.at.is_none() && is_same_timestamp(&snapshot, snapshots.last());
             let at = match snapshots.last() {
                 Some(last) if same => last.at,
-                _ => times.on_clock(snapshot.at, snapshots.len() as u64 * 1000),
+                _ => times.on_clock(snapshot.at, begin(0) + snapshots.len() as u64 * 1000),
             };
             add_snapshot(snapshot, at, same, &mut evidence, &mut snapshots);
         }
@@ -223,7 +233,7 @@ fn assemble(
     let mut tables: Vec<LockTable> = tables
         .into_iter()
         .map(|(timestamp, table)| {
-            let at = times.on_clock(timestamp.at, timestamp.after);
+            let at = times.on_clock(timestamp.at, timestamp.after + begin(0));
             LockTable {
                 from: at,
                 to: at,
@@ -233,8 +243,8 @@ fn assemble(
         .collect();
     tables.extend(
         plockstat::table(&held, &mut evidence.table).map(|table| LockTable {
-            from: UNTIMED_AT,
-            to: UNTIMED_AT,
+            from: untimed,
+            to: untimed,
             ..table
         }),
     );
@@ -283,7 +293,8 @@ fn assemble(
     evidence.locks.extend(tables);
     evidence.locks.sort_by_key(|table| table.from);
     host_facts(&timeline, &mut facts);
-    profiles(listings, window, &mut evidence);
+    let stall = stall_span::stall(span, window);
+    profiles(listings, stall, &mut evidence);
     let version = facts
         .iter()
         .find(|timed| timed.fact.name == "variables.version")
@@ -309,9 +320,9 @@ fn assemble(
         },
         stall: Stall {
             earlier: Vec::new(),
-            onset: 0,
-            trigger: UNTIMED_AT,
-            end: None,
+            onset: stall.from,
+            trigger: untimed.min(stall.to),
+            end: span.end,
             triggers: match triggers.is_empty() {
                 true => vec![Trigger {
                     rule: "imported".to_owned(),
@@ -479,17 +490,17 @@ fn runs(snapshots: &[ThreadSnapshot], evidence: &mut StackEvidence) {
     evidence.runs.sort_by_key(|run| run.from);
 }
 
-/// Listings have no times: all tell of the window as a whole, and without a rate (`hz` 0) where it
+/// Listings have no times: all tell of the stall as a whole, and without a rate (`hz` 0) where it
 /// is not told how long they took.
-fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence) {
+fn profiles(listings: Vec<Listing>, stall: Window, evidence: &mut StackEvidence) {
     for listing in listings {
         let samples: u64 = listing
             .rows
             .iter()
             .map(|row| row.count)
             .fold(0, u64::saturating_add);
-        let length = window.to.saturating_sub(window.from).max(1);
-        // As many samples as were taken in that time, laid over the window.
+        let length = stall.to.saturating_sub(stall.from).max(1);
+        // As many samples as were taken in that time, laid over the stall.
         let hz = listing.seconds.map_or(0, |_| {
             (samples as f64 * 1000.0 / length as f64).clamp(1.0, 1e6) as u32
         });
@@ -501,8 +512,8 @@ fn profiles(listings: Vec<Listing>, window: Window, evidence: &mut StackEvidence
             });
         }
         evidence.profiles.push(Profile {
-            from: window.from,
-            to: window.to,
+            from: stall.from,
+            to: stall.to,
             hz,
             processors: 1,
             counts,

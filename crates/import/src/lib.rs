@@ -94,6 +94,7 @@ mod shell;
 mod spacing;
 mod split;
 mod stack_lines;
+mod stall_span;
 mod table_headers;
 mod table_rows;
 mod tables;

@@ -14,4 +14,5 @@ mod pages;
 mod pasted;
 mod properties;
 mod real_tools;
+mod stall_spans;
 mod verdicts;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Absent, Callers, Fact, LockTable, Millis, Profile, QueryDigest, SnapshotMeta, StackTable, Text,
-    ThreadRun, Timeline, Window,
+    Absent, Callers, Fact, LockTable, Measure, Millis, Profile, QueryDigest, SnapshotMeta,
+    StackTable, Text, ThreadRun, Timeline, Window,
 };
 
 /// How the recorder's clock relates to the wall.
@@ -105,6 +105,12 @@ pub const EARLIER_MAX: usize = 64;
 
 /// Shortest time before an onset that is something to compare with, in milliseconds.
 pub const BASELINE_MIN_MS: Millis = 10_000;
+
+/// How long after the end of a stall work that had queued up is still done, in milliseconds.
+const RECOVERY_MS: Millis = 2_000;
+
+/// Statements that the server was given, by its own counts.
+const STATEMENTS: [&str; 2] = ["status.Questions", "status.Queries"];
 
 /// A text with its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,6 +244,24 @@ impl Incident {
     /// The time before the onset, to compare with.
     pub fn baseline_window(&self) -> Window {
         self.stall.calm_before(self.window.from)
+    }
+
+    /// The time after the end, to compare with where too little was recorded before the onset: other tools begin to collect
+    /// in the stall. Nothing where it is short, or where less was done in it than in the stall: a server without work is
+    /// no calm one.
+    pub fn calm_after(&self) -> Option<Window> {
+        if self.baseline_window().length() >= BASELINE_MIN_MS {
+            return None;
+        }
+        let after = Window::new(self.stall.end?.saturating_add(RECOVERY_MS), self.window.to);
+        let statements = STATEMENTS.iter().find_map(|name| self.timeline.get(name))?;
+        let rate = |window| self.timeline.measure(statements, Measure::Rate, window);
+        let is_long = after.to >= after.from.saturating_add(BASELINE_MIN_MS);
+        let works = is_long && rate(after)? > 0.0;
+        // A stall of which only the last reading was caught has no rate.
+        let works_less = rate(self.stall_window())
+            .is_some_and(|in_stall| rate(after).is_some_and(|after| after < in_stall));
+        (works && !works_less).then_some(after)
     }
 
     /// The value of a fact at the onset, or the first one known after it.

@@ -164,9 +164,13 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         .terminal("(")
         .text(&witness.source)
         .page(Markup::literal("</span>"));
+    let calm = match context.incident.calm_after() {
+        Some(_) => "afterwards",
+        None => "before",
+    };
     let numbers = [
         ("measured", witness.value),
-        ("before", witness.baseline),
+        (calm, witness.baseline),
         ("limit", witness.limit),
     ];
     for (name, value) in numbers {
@@ -186,7 +190,7 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         && value / baseline >= RATIO_MIN
     {
         let times = Prose::default().strong(units::bare(value / baseline));
-        let times = times.text(" times before").markup(usize::MAX);
+        let times = times.text(format!(" times {calm}")).markup(usize::MAX);
         out = out.page(markup!(" <span>{}</span>", times));
     }
     if witness.conclusive {

@@ -77,6 +77,18 @@ fn noticed(incident: &Incident) -> String {
     if triggers.any(|trigger| trigger.rule == USER) {
         return "Unknown: one of your own triggers noticed it.".to_owned();
     }
+    // The tool that collected saw it; what it collected may be of the time after.
+    let mut triggers = incident.stall.triggers.iter();
+    let running = triggers.find_map(|trigger| {
+        let (_, value) = trigger.says.split_once("Threads_running)=")?;
+        value.split(',').next()?.parse::<f64>().ok()
+    });
+    if let Some(running) = running {
+        return format!(
+            "{} clients ran a statement at the same time.",
+            number(running)
+        );
+    }
     // A list of sessions that has no times in it.
     match most(incident, "processlist.active").filter(|active| *active >= 2.0) {
         Some(active) => format!(
@@ -99,13 +111,14 @@ fn measured(incident: &Incident, name: &str, measure: Measure, window: Window) -
     value.is_finite().then_some(value)
 }
 
-/// The calm time before; the reading at the onset itself is of the stall.
-fn before(incident: &Incident) -> Window {
-    let calm = incident.baseline_window();
-    Window {
-        to: calm.to.saturating_sub(1).max(calm.from),
-        ..calm
+/// The calm time before, or after, and its word. The reading at the onset itself is of the stall.
+fn calm(incident: &Incident) -> (Window, &'static str) {
+    if let Some(after) = incident.calm_after() {
+        return (after, "afterwards");
     }
+    let calm = incident.baseline_window();
+    let to = calm.to.saturating_sub(1).max(calm.from);
+    (Window { to, ..calm }, "before")
 }
 
 fn most(incident: &Incident, name: &str) -> Option<f64> {
@@ -259,12 +272,13 @@ fn slow(incident: &Incident) -> Option<String> {
         (rate >= 1.0).then_some(under_way / rate)
     };
     let now = each(incident.stall_window())?;
-    let usual = each(before(incident))?;
+    let (calm, when) = calm(incident);
+    let usual = each(calm)?;
     if now < SLOW_MIN || now < SLOW_TIMES * usual {
         return simplest(incident);
     }
     Some(format!(
-        "a statement took {} on average, {} before",
+        "a statement took {} on average, {} {when}",
         span(now),
         span(usual)
     ))
@@ -274,10 +288,11 @@ fn slow(incident: &Incident) -> Option<String> {
 fn simplest(incident: &Incident) -> Option<String> {
     let took = |window| measured(incident, "probe.query_us", Measure::Max, window);
     let now = took(incident.stall_window())? / 1e6;
-    let usual = took(before(incident))? / 1e6;
+    let (calm, when) = calm(incident);
+    let usual = took(calm)? / 1e6;
     (now >= SLOW_MIN && now >= SLOW_TIMES * usual).then(|| {
         format!(
-            "the simplest query took up to {}, at most {} before",
+            "the simplest query took up to {}, at most {} {when}",
             span(now),
             span(usual)
         )
@@ -287,11 +302,12 @@ fn simplest(incident: &Incident) -> Option<String> {
 /// Fewer statements are done than before.
 fn fewer(incident: &Incident) -> Option<String> {
     let rate = |window| measured(incident, "status.Questions", Measure::Rate, window);
-    let usual = rate(before(incident)).filter(|usual| *usual >= RATE_MIN)?;
+    let (calm, when) = calm(incident);
+    let usual = rate(calm).filter(|usual| *usual >= RATE_MIN)?;
     let now = rate(incident.stall_window())?;
     (now <= FEWER_SHARE * usual).then(|| {
         format!(
-            "{} statements a second completed, {} before",
+            "{} statements a second completed, {} {when}",
             number(now),
             number(usual)
         )

@@ -57,8 +57,9 @@ fn strongest(witnesses: &[Witness]) -> Option<&Witness> {
 /// What a sign says, without words of ours.
 pub(crate) fn witness_text(witness: &Witness, length: usize) -> String {
     let says = witness.says.replace(", against ", ", ");
+    let says = says.replace(" before the onset", " before");
     quoted(
-        &coarse(&says.replace(" before the onset", " before")),
+        &coarse(&says.replace(" after the end", " afterwards")),
         length,
     )
 }

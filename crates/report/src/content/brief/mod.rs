@@ -168,10 +168,14 @@ pub(crate) fn since(incident: &Incident) -> String {
     if client_impact::is_imported(incident) {
         let seen = incident.stall_window();
         let to = time_format::clock_time(incident.clock.wall_ms(seen.to));
-        return format!(
-            "{} to {to} UTC, the captured part.{place}",
-            moment(seen.from)
-        );
+        let part = match stall.end {
+            Some(end) if end <= stall.trigger => {
+                "the capture began when the stall was over: what follows may be about the time after it"
+            }
+            Some(_) => "the captured part; it was over then",
+            None => "the captured part",
+        };
+        return format!("{} to {to} UTC, {part}.{place}", moment(seen.from));
     }
     let says = match stall.end {
         Some(end) if stall.is_request_only() => {
