@@ -26,6 +26,7 @@ use model::{Incident, Profile, StackEvidence};
 use crate::args::Import;
 use crate::memory;
 use folder::Depth;
+pub(crate) use folder::STALK_COLLECTION;
 use incident_files::SqliteFile;
 pub(crate) use incident_files::{OpenedInput, is_incident_file, open_input};
 use memory_budget::{Bytes, MemoryBudget, ReadEnd, Span};

@@ -23,6 +23,9 @@ const ARCHIVES_MAX: usize = 4;
 /// Entries of folders that are looked through for collections before anything is read.
 const LOOKED_MAX: usize = 20_000;
 
+/// What was read of a collection: a path that holds several.
+pub(crate) const STALK_COLLECTION: &str = "collection of pt-stalk";
+
 /// Other collections that are told of.
 const OTHERS_MAX: usize = 20;
 
@@ -308,7 +311,7 @@ impl Place<'_> {
         };
         SourceRead {
             path,
-            kind: "collection of pt-stalk".to_owned(),
+            kind: STALK_COLLECTION.to_owned(),
             skipped: Some(why.to_owned()),
             ..SourceRead::default()
         }

@@ -18,7 +18,7 @@ use report::HtmlOptions;
 use store::{LoadedIncident, write_private};
 
 use crate::args::Explain;
-use crate::captures::{self, OpenedCaptures, OpenedInput};
+use crate::captures::{self, OpenedCaptures, OpenedInput, STALK_COLLECTION};
 use crate::config::Config;
 use crate::fleet::known::{KnownInFleet, known};
 use crate::fleet::store_url;
@@ -168,9 +168,23 @@ fn more(file: Option<&Path>, verdict: &Verdict) -> Vec<(String, String)> {
             )
         });
     let lines = [full].into_iter().chain(fix);
-    lines
-        .map(|(words, command)| (words.to_owned(), command))
-        .collect()
+    let lines = lines.map(|(words, command)| (words.to_owned(), command));
+    newer_than(verdict).into_iter().chain(lines).collect()
+}
+
+/// Of a folder with several collections of pt-stalk only the newest is explained.
+fn newer_than(verdict: &Verdict) -> Option<(String, String)> {
+    let others = verdict.sources.iter();
+    let others =
+        others.filter(|source| source.kind == STALK_COLLECTION && source.skipped.is_some());
+    let before = others.clone().max_by_key(|source| &source.path)?;
+    Some((
+        format!(
+            "This is the newest of {} collections there. The one before:",
+            others.count() + 1
+        ),
+        format!("freezeframe explain {}", argument(Path::new(&before.path))),
+    ))
 }
 
 /// Prints what incidents say that were just written.

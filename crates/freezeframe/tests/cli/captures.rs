@@ -138,6 +138,11 @@ fn of_several_collections_the_latest_is_taken() {
             .contains("2026_01_01_00_00_00")
     );
     let first = dir.path().join("2026_01_01_00_00_00");
+    // Who is told of one of them is told how to see the other.
+    let command = format!("freezeframe explain {}", first.display());
+    let text = |path: &str| String::from_utf8(run(&["explain", path]).stdout).unwrap();
+    assert!(text(folder).contains(&command), "{}", text(folder));
+    assert!(!text(first.to_str().unwrap()).contains("freezeframe explain"));
     let first = json(&["explain", first.to_str().unwrap(), "--json"]);
     assert_eq!(first["findings"][0]["cause"], "ftwrl-backup");
 }
