@@ -173,10 +173,10 @@ impl Counted {
 impl AllNamed {
     pub(crate) fn from_evidence(evidence: &Evidence) -> Self {
         let mut all = Self::default();
-        let meanings = Meanings::new(&evidence.incident.stacks.table);
-        let [server, host] = profiles(evidence, &meanings);
+        let meanings = evidence.meanings();
+        let [server, host] = profiles(evidence, meanings);
         all.take(Seen::Profile, server);
-        let [at_work, threads] = threads(evidence, &meanings);
+        let [at_work, threads] = threads(evidence, meanings);
         all.take(Seen::AtWork, at_work);
         all.take(Seen::Threads, threads);
         all.take(Seen::Sessions, sessions(evidence));

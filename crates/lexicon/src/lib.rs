@@ -5,6 +5,7 @@
 //! works or waits there, and whether what stands there works, waits or is idle. Whoever judges a stall asks by
 //! the kind of what was seen; whoever asks for a word by itself gets every kind that knows it.
 
+mod anywhere;
 mod denial;
 mod entry;
 mod mention;
@@ -19,6 +20,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use anywhere::Anywhere;
 use pattern::Pattern;
 
 /// The files of `data/` as (name, packed text), embedded by `build.rs`.
@@ -92,7 +94,7 @@ pub struct Lexicon {
     /// Families by how their name begins.
     families: HashMap<Vec<u8>, Vec<usize>>,
     /// Families that begin with anything, and what is looked for within lines, by kind.
-    anywhere: HashMap<Kind, Vec<usize>>,
+    anywhere: HashMap<Kind, Anywhere>,
 }
 
 impl Lexicon {
@@ -123,7 +125,10 @@ impl Lexicon {
         match (pattern.name(), pattern.begin(PREFIX_BYTES)) {
             (Some(name), _) => self.names.entry(name).or_default().push(number),
             (None, Some(begin)) => self.families.entry(begin).or_default().push(number),
-            (None, None) => self.anywhere.entry(entry.kind).or_default().push(number),
+            (None, None) => {
+                let anywhere = self.anywhere.entry(entry.kind).or_default();
+                anywhere.add(number, pattern.anchor());
+            }
         }
         self.entries.push((entry, pattern));
     }
@@ -170,7 +175,7 @@ impl Lexicon {
     fn candidates<'a>(
         &'a self,
         text: &str,
-        anywhere: impl Iterator<Item = &'a Vec<usize>>,
+        anywhere: impl Iterator<Item = &'a Anywhere>,
     ) -> impl Iterator<Item = &'a (Entry, Pattern)> {
         let text = text.trim();
         let lower = text.to_lowercase();
@@ -178,7 +183,8 @@ impl Lexicon {
         let named = self.names.get(&lower);
         let family = begin.and_then(|begin| self.families.get(begin));
         let numbers = named.into_iter().chain(family).flatten();
-        let numbers: Vec<usize> = numbers.chain(anywhere.flatten()).copied().collect();
+        let anywhere = anywhere.flat_map(|all| all.candidates(&lower));
+        let numbers: Vec<usize> = numbers.copied().chain(anywhere).collect();
         let text = text.to_owned();
         numbers
             .into_iter()

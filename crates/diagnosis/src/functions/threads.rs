@@ -9,7 +9,7 @@ use super::{Arguments, Read};
 use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
-use crate::named::{Meanings, Seen};
+use crate::named::Seen;
 use crate::names::NamePattern;
 use crate::provenance::STACKS;
 use crate::thread_runs::RunSeen;
@@ -93,13 +93,20 @@ impl Threads {
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let runs = evidence.runs();
         let mut changes = Changes::new(runs.snapshots.len());
-        let mut others = vec![self.alone; evidence.incident.stacks.runs.len()];
+        // A record has a hundred thousand runs, and few signs ask what the others did.
+        let mut others = match self.alone {
+            true => vec![true; evidence.incident.stacks.runs.len()],
+            false => Vec::new(),
+        };
+        let (mut threads, mut calls) = (LastAsked::default(), LastAsked::default());
         let mut add = |seen: &RunSeen| {
             let matches = runs.run(seen).is_some_and(|run| {
                 self.state.is_none_or(|state| run.state == state)
-                    && (self.thread.as_ref()).is_none_or(|thread| thread.is_match(&run.name))
+                    && (self.thread.as_ref())
+                        .is_none_or(|thread| threads.is_match(thread, &run.name))
                     && (self.syscall.as_ref()).is_none_or(|wanted| {
-                        (run.syscall.as_ref()).is_some_and(|call| wanted.is_match(&call.name))
+                        let call = run.syscall.as_ref();
+                        call.is_some_and(|call| calls.is_match(wanted, &call.name))
                     })
             });
             if matches {
@@ -138,11 +145,24 @@ impl Threads {
     }
 }
 
+/// The name that a pattern was asked of last: runs with one stack stand side by side, and most of them have one name.
+#[derive(Default)]
+struct LastAsked<'n>(Option<(&'n str, bool)>);
+
+impl<'n> LastAsked<'n> {
+    fn is_match(&mut self, pattern: &NamePattern, name: &'n str) -> bool {
+        match self.0 {
+            Some((last, is)) if last == name => is,
+            _ => self.0.insert((name, pattern.is_match(name))).1,
+        }
+    }
+}
+
 /// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without a
 /// thread that each server has only a part was shown: others may have been at work.
 fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
     let runs = evidence.runs();
-    let meanings = Meanings::new(&evidence.incident.stacks.table);
+    let meanings = evidence.meanings();
     let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
     for seen in runs.all() {
         let Some(run) = runs.run(seen) else { continue };
