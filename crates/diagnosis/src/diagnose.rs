@@ -92,17 +92,28 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     }
     rank::by_mechanism(&mut verdict.findings, catalogue, &named);
     verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
-    // Of what is no more than possible something else may be true: it stands behind.
+    // Of what is no more than possible something else may be true: it stands behind, or before what follows from it.
     if verdict
         .findings
         .iter()
         .all(|one| one.level == Level::Possible)
     {
-        for other in suspicion::suspicions(catalogue, &evidence, &named) {
-            let is_there = |one: &Finding| one.cause == other.cause;
-            if verdict.findings.len() < FINDINGS_MAX && !verdict.findings.iter().any(is_there) {
-                verdict.findings.push(other);
-            }
+        let mut others = suspicion::suspicions(catalogue, &evidence, &named);
+        others.retain(|other| !verdict.findings.iter().any(|one| one.cause == other.cause));
+        let room = FINDINGS_MAX.saturating_sub(verdict.findings.len());
+        others.truncate(room);
+        let symptom = verdict
+            .findings
+            .first()
+            .and_then(|one| catalogue.get(&one.cause));
+        let explains =
+            |other: &Finding| symptom.is_some_and(|cause| suspicion::explains(other, cause));
+        let roots = usize::from(others.first().is_some_and(explains));
+        let behind = others.split_off(roots);
+        verdict.findings.extend(behind);
+        for root in others {
+            rank::put_root_first(&mut verdict.findings, root);
+            verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
         }
     }
     verdict

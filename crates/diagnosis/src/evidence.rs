@@ -10,6 +10,7 @@ use crate::fallback::is_imported;
 use crate::frames::Frames;
 use crate::interned::Interned;
 use crate::list_view::ListView;
+use crate::named::Meanings;
 use crate::profile_samples::ProfileSamples;
 use crate::statuses::Status;
 use crate::thread_runs::Runs;
@@ -52,9 +53,9 @@ pub(crate) struct Evidence<'a> {
     pub(crate) baseline: Option<Window>,
     /// It is the time after the end.
     pub(crate) baseline_is_after: bool,
-    /// The stall in overlapping slices; one when it is short.
-    pub(crate) slices: Vec<Window>,
-    /// The same, up to [`AFTER_END_MS`] after the stall.
+    /// In which something must hold that held all the while: of a stall that is one short slice, the seconds.
+    pub(crate) every: Vec<Window>,
+    /// The stall in overlapping slices, up to [`AFTER_END_MS`] after it; one when it is short.
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ListView<'a>)>,
@@ -70,6 +71,8 @@ pub(crate) struct Evidence<'a> {
     in_statements: OnceCell<Option<f64>>,
     /// The frames of all stacks.
     pub(crate) frames: Frames<'a>,
+    /// What their functions mean, looked up when the first sign asks for it.
+    meanings: OnceCell<Meanings<'a>>,
     /// Where the threads stood.
     runs: OnceCell<Runs<'a>>,
     /// The samples of each profile.
@@ -120,7 +123,10 @@ impl<'a> Evidence<'a> {
             stall: begin(stall.from, stall.to),
             baseline,
             baseline_is_after: calm_after.is_some(),
-            slices: slices(stall, begin),
+            every: match stall.length() <= SLICE_MS {
+                true => steps(stall, SLICE_STEP_MS, begin),
+                false => slices(stall, begin),
+            },
             slices_and_after: with_after(stall, reach, begin),
             processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
             semaphores: OnceCell::new(),
@@ -129,6 +135,7 @@ impl<'a> Evidence<'a> {
             lacking: RefCell::default(),
             in_statements: OnceCell::new(),
             frames: Frames::new(&incident.stacks.table),
+            meanings: OnceCell::new(),
             runs: OnceCell::new(),
             sampled: OnceCell::new(),
         }
@@ -171,6 +178,12 @@ impl<'a> Evidence<'a> {
     pub(crate) fn semaphores(&self) -> &[(Millis, Vec<PlacedWait>)] {
         self.semaphores
             .get_or_init(|| read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX))
+    }
+
+    /// What the functions of the stacks mean.
+    pub(crate) fn meanings(&self) -> &Meanings<'a> {
+        let table = &self.incident.stacks.table;
+        self.meanings.get_or_init(|| Meanings::new(table))
     }
 
     /// Where the threads stood, by stack.
@@ -357,11 +370,16 @@ fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window)
 }
 
 fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
+    steps(stall, SLICE_MS, window)
+}
+
+/// Windows of this length, a step apart.
+fn steps(stall: Window, slice: Millis, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
     let length = stall.length();
-    if length <= SLICE_MS {
+    if length <= slice {
         return vec![window(stall.from, stall.to)];
     }
-    let room = length - SLICE_MS;
+    let room = length - slice;
     let step = SLICE_STEP_MS.max(room / SLICES_MAX);
     let mut begins: Vec<Millis> = (0..=room / step).map(|index| index * step).collect();
     if begins.last() != Some(&room) {
@@ -369,7 +387,7 @@ fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
     }
     begins
         .into_iter()
-        .map(|begin| window(stall.from + begin, stall.from + begin + SLICE_MS))
+        .map(|begin| window(stall.from + begin, stall.from + begin + slice))
         .collect()
 }
 
@@ -412,6 +430,11 @@ mod tests {
             ]
         );
         assert_eq!(slices(window(7, 7)), [window(7, 7)]);
+        let seconds = steps(window(0, 2_500), SLICE_STEP_MS, after_begin);
+        assert_eq!(
+            seconds,
+            [window(1, 1_000), window(1_001, 2_000), window(1_501, 2_500)]
+        );
         let long = slices(window(0, 86_400_000));
         assert!(long.len() as u64 <= SLICES_MAX + 2, "{}", long.len());
         assert_eq!(long.last().unwrap().to, 86_400_000);

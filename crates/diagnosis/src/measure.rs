@@ -155,7 +155,7 @@ impl Limits {
 pub(crate) enum Over {
     /// In the slice where it is most so.
     Worst,
-    /// In every slice.
+    /// In every slice, or in every second where the stall is no longer than a slice.
     Every,
     /// Over the stall as a whole.
     Stall,
@@ -373,7 +373,7 @@ pub(crate) enum Seen {
 pub(crate) fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
     match over {
         Over::Worst => evidence.slices_and_after.clone(),
-        Over::Every => evidence.slices.clone(),
+        Over::Every => evidence.every.clone(),
         Over::Stall => vec![evidence.stall],
     }
 }

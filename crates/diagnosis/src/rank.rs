@@ -68,6 +68,23 @@ pub(crate) fn by_mechanism(findings: &mut [Finding], catalogue: &Catalogue, all:
     }
 }
 
+/// Puts what may be the root of the first finding before it: that what follows from it was found is a second sign of it.
+pub(crate) fn put_root_first(findings: &mut Vec<Finding>, mut root: Finding) {
+    let [forward, backward] = Kind::EffectOf.words();
+    let relation = |kind: &str, cause: &str| Relation {
+        kind: kind.to_owned(),
+        cause: cause.to_owned(),
+    };
+    if let Some(symptom) = findings.first_mut() {
+        symptom.relations.push(relation(forward, &root.cause));
+        root.relations.push(relation(backward, &symptom.cause));
+        root.level = symptom.level;
+        root.confidence = symptom.confidence;
+        root.witnesses.extend(symptom.witnesses.first().cloned());
+    }
+    findings.insert(0, root);
+}
+
 /// Roots before their consequences, else the strongest first.
 fn in_order(mut rest: Vec<Finding>, links: &[Link]) -> Vec<Finding> {
     rest.sort_by(stronger_first);

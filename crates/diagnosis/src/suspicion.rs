@@ -87,6 +87,9 @@ const SAME_LAYER_MIN: f64 = 0.2;
 /// The layer of processors that have nothing to do.
 const SCHEDULER: &str = "kernel-scheduler";
 
+/// The id of the witness that a text is like others.
+const LIKENESS: &str = "likeness";
+
 /// Witnesses of a suspicion, at the most.
 const WITNESSES_MAX: usize = 3;
 
@@ -183,6 +186,15 @@ pub(crate) fn suspicions(
         }
     }
     weights.findings(catalogue, evidence)
+}
+
+/// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,
+/// not only what somebody tells.
+pub(crate) fn explains(suspicion: &Finding, symptom: &Cause) -> bool {
+    let is_seen =
+        |witness: &Witness| witness.id != LIKENESS && witness.source != Seen::Sentences.source();
+    let follows = symptom.effect_of.iter().any(|id| id == ANY_CAUSE);
+    follows && suspicion.witnesses.iter().any(is_seen)
 }
 
 fn among<'c>(causes: &[&'c Cause], is: impl Fn(&Cause) -> bool) -> Vec<&'c Cause> {
@@ -385,7 +397,7 @@ fn of_name(named: &Named, evidence: &Evidence) -> Witness {
 fn of_likeness(like: &likeness::Likeness) -> Witness {
     let words = like.words.join(", ");
     Witness {
-        id: "likeness".to_owned(),
+        id: LIKENESS.to_owned(),
         source: "words".to_owned(),
         says: format!("its words are like those of such stalls, most of all: {words}"),
         ..Witness::default()

@@ -357,3 +357,23 @@ fn words_that_point_at_a_cause_make_a_suspicion_and_nothing_more() {
     let beside = closely(&[&list, "Somebody said Innodb_log_waits = 4711."]);
     assert_eq!(beside, alone);
 }
+
+/// Monitoring piles up behind one commit that waits for a replica, until no connection is left.
+#[test]
+fn what_follows_from_anything_stands_behind_what_was_seen() {
+    let list = "ERROR 1040 (HY000): Too many connections\n\n\
+        | Id | User | Host | db | Command | Time | State | Info |\n\
+        | 7 | app | web:1 | shop | Query | 1812 | Waiting for semi-sync ACK from slave | INSERT INTO beat VALUES (1) |\n";
+    let waiting = (10..40).fold(list.to_owned(), |text, id| {
+        text + &format!(
+            "| {id} | mon | web:{id} | | Query | 1700 | starting | SHOW MASTER STATUS |\n"
+        )
+    });
+    let found = closely(&[&waiting]);
+    let causes: Vec<&str> = found.iter().map(|(cause, _)| cause.as_str()).collect();
+    assert_eq!(
+        causes[..2],
+        ["semisync-ack", "max-connections"],
+        "{found:?}"
+    );
+}

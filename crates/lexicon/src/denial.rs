@@ -62,13 +62,54 @@ const FINE: [&str; 15] = [
     " is idle",
 ];
 
+/// What says of a thing in front of it, at the end of a sentence, that it does not work at all.
+const OFF: [&str; 6] = [
+    " is off",
+    " are off",
+    " was off",
+    " is disabled",
+    " are disabled",
+    " was disabled",
+];
+
+/// A thing that is there zero times: `deadlocks 0`, `steal: 0.0`.
+fn is_zero(behind: &str) -> bool {
+    let number = behind.trim_start_matches([' ', ':', '=']);
+    let is_parted = number.len() < behind.len();
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (digits, rest) = number.split_at(end.unwrap_or(number.len()));
+    let is_only_zeros = digits.starts_with('0') && !digits.contains(|c| matches!(c, '1'..='9'));
+    is_parted
+        && is_only_zeros
+        && !rest.starts_with(|c: char| c.is_alphanumeric() || "-/_x".contains(c))
+}
+
 /// Whether the words behind this place, in the same sentence, say that there is no trouble with it.
 pub(crate) fn is_fine(line: &str, to: usize) -> bool {
     let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
     let behind = line.get(to..end).unwrap_or_default();
+    // The ending of the word.
+    let behind = behind.trim_start_matches(char::is_alphabetic);
+    if is_zero(behind) || is_off(line, to, behind) {
+        return true;
+    }
     let sentence = behind.split(['.', ';', ',', '!', '?', '(']).next();
     let behind = format!("{} ", sentence.unwrap_or_default().to_lowercase());
     FINE.iter().any(|fine| behind.contains(fine))
+}
+
+/// Whether a thing is told to be off. "When it is off all is well" tells of trouble with it.
+fn is_off(line: &str, to: usize, behind: &str) -> bool {
+    let mut words = OFF.iter().filter_map(|off| behind.strip_prefix(off));
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with(['.', ';', ')', '!']);
+    let begin = line.get(..to).unwrap_or_default().to_lowercase();
+    let sentence = begin.rsplit(['.', ';', '(', '!', '?']).next();
+    let is_case = |text: &str| {
+        [" when ", " while ", " as long as ", " once ", " if "]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    words.any(ends) && !sentence.is_some_and(|text| is_case(&format!(" {text}")))
 }
 
 /// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.

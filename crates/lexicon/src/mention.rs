@@ -16,12 +16,8 @@ const NAME_BYTES_MIN: usize = 6;
 static INSTRUMENTS: LazyLock<BTreeMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let lexicon = Lexicon::get();
     let mut by_stem: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for number in lexicon
-        .anywhere
-        .get(&Kind::Instrument)
-        .into_iter()
-        .flatten()
-    {
+    let instruments = lexicon.anywhere.get(&Kind::Instrument);
+    for number in instruments.into_iter().flat_map(|all| &all.numbers) {
         if let Some((_, pattern)) = lexicon.entries.get(*number) {
             by_stem.entry(pattern.stem()).or_default().push(*number);
         }
@@ -222,6 +218,23 @@ mod tests {
             [""; 0]
         );
         assert_eq!(words("TasksMax=infinity"), [""; 0]);
+        // What is there zero times is not there, and what is off does nothing.
+        for line in [
+            "deadlocks 0, reads 7",
+            "deadlocks: 0",
+            "steal 0.0 %",
+            "(AHI is off.)",
+        ] {
+            assert_eq!(words(line), [""; 0], "{line}");
+        }
+        assert_eq!(words("deadlocks 10 a second"), ["deadlock"]);
+        assert_eq!(
+            words("when the AHI is off it works"),
+            ["adaptive hash index"]
+        );
+        // Behind a colon stands what is told of the word in front of it.
+        assert_eq!(words("slow: the plan starts with b"), [""; 0]);
+        assert_eq!(words("Swap:  2048 total, 1900 used"), ["swapping"]);
         assert_eq!(words("TasksMax=512"), ["TasksMax=512"]);
         assert_eq!(words("writeback:0 unstable:0"), [""; 0]);
         assert_eq!(words("服务器发生OOM，进程"), ["out of memory"]);

@@ -60,5 +60,13 @@ fn is_near(line: &str, one: &Half, other: &Half) -> bool {
     let Some(between) = line.get(first.to..second.from) else {
         return false;
     };
-    between.len() <= BETWEEN_BYTES_MAX && !ENDS.iter().any(|end| between.contains(end))
+    let ends = ENDS.iter().any(|end| between.contains(end)) || is_head(between);
+    between.len() <= BETWEEN_BYTES_MAX && !ends
+}
+
+/// `slow: the plan starts with …`: words behind a colon are about the word in front of it, and no part of a phrase with it.
+/// A number there is its amount.
+fn is_head(between: &str) -> bool {
+    let behind = between.strip_prefix(": ");
+    behind.is_some_and(|text| text.trim_start().starts_with(char::is_alphabetic))
 }

@@ -129,7 +129,11 @@ fn beside(
         let row = recorded(blank(RECORDER, felt), recorder.incident.as_deref(), begin)?;
         add(row)?;
     }
-    let tunings = if args.untuned { &TUNINGS[..1] } else { &TUNINGS };
+    let tunings = if args.untuned {
+        &TUNINGS[..1]
+    } else {
+        &TUNINGS
+    };
     for &tuning in tunings {
         let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
         let felt = measure(scenario, kind, &mut stalk)?;
