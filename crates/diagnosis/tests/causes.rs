@@ -51,14 +51,13 @@ fn the_sentences_say_what_was_seen() {
         ),
         (
             stalls::connection_storm(),
-            "Certain: Connection storm (connection-storm): new connections came at 900/s, against 20/s \
+            "Certain: Connection storm (connection-storm): new connections arrived at 900/s, against 20/s \
              before the onset.",
         ),
         (
             stalls::small_bufpool(),
             "Certain: InnoDB buffer pool too small for the working set (small-bufpool): 4 % of the page \
-             requests were not served by the buffer pool and had to be read, against 1 % before the \
-             onset.",
+             requests missed the buffer pool and had to be read from disk, against 1 % before the onset.",
         ),
         (
             stalls::slow_fsync(),
@@ -90,8 +89,8 @@ fn a_steady_flood_is_not_what_changed() {
     );
     assert_eq!(
         rejection(&verdict, "show-warnings-flood"),
-        "SHOW WARNINGS ran at 1.9 k/s in the stall and at 2 k/s before it: that is the normal load, not \
-         what changed"
+        "SHOW WARNINGS ran at 1.9 k/s in the stall and at 2 k/s before it: that is the normal load and \
+         did not change"
     );
 }
 
@@ -277,7 +276,7 @@ fn a_cold_buffer_pool_is_not_a_small_one() {
     assert_eq!(named(&verdict), []);
     assert_eq!(
         rejection(&verdict, "small-bufpool"),
-        "36.6 % of the buffer pool was free throughout: it is being filled, not too small"
+        "36.6 % of the buffer pool was free throughout: the pool is still being filled, it is not too small"
     );
 }
 
@@ -343,7 +342,9 @@ fn a_disk_that_completes_nothing_is_seen() {
         .map(|witness| witness.says.as_str())
         .collect();
     assert!(
-        says.contains(&"disk sda completed almost nothing while 9 or more requests were under way"),
+        says.contains(
+            &"disk sda completed almost nothing while 9 or more requests were in progress"
+        ),
         "{says:?}"
     );
 }

@@ -100,7 +100,7 @@ fn a_busy_server_that_copes_gets_no_finding() {
             .verdict();
         assert_eq!(named(&verdict), [], "{cause}: {}", verdict.sentence);
         assert!(
-            why(&verdict, cause).contains("a busy server that copes"),
+            why(&verdict, cause).contains("the server is busy but keeps up"),
             "{cause}: {}",
             why(&verdict, cause)
         );
@@ -279,7 +279,7 @@ fn a_mutex_behind_busy_processors_is_no_cause() {
         .collect();
     assert_eq!(named(&verdict), []);
     assert!(
-        matches!(why[..], [why] if why.starts_with("all processors worked")),
+        matches!(why[..], [why] if why.starts_with("all processors were busy")),
         "{why:?}"
     );
     // As busy, but with spinning.
@@ -439,7 +439,7 @@ fn an_idle_second_of_the_stall_does_not_say_that_the_server_no_longer_copes() {
     });
     let verdict = diagnosis::diagnose(&incident, diagnosis::Catalogue::builtin());
     assert_eq!(named(&verdict), []);
-    assert!(why(&verdict, "too-many-running").contains("a busy server that copes"));
+    assert!(why(&verdict, "too-many-running").contains("the server is busy but keeps up"));
 }
 
 /// Seen on a replica of MariaDB that follows a busy source with four workers: two or three of them always wait for their

@@ -25,7 +25,7 @@ fn the_wire_tells_a_flood_when_the_server_answers_nobody() {
         "{says:?}"
     );
     assert!(
-        says.contains(&"they came from orm at 10.0.0.7 with Connector/J (98 %)"),
+        says.contains(&"the statements came from orm at 10.0.0.7 with Connector/J (98 %)"),
         "{says:?}"
     );
 }

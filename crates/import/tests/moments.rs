@@ -132,7 +132,7 @@ fn what_is_usual_is_the_average_since_the_start_where_nothing_else_is_known() {
         .collect();
     assert_eq!(
         says[0],
-        "new connections came at 900/s, against 10.4/s on average since its start"
+        "new connections arrived at 900/s, against 10.4/s on average since its start"
     );
     // As ever; and a server that has just begun has no usual time.
     assert_eq!(found(&told(864_000, 400_000_000)), []);

@@ -227,7 +227,8 @@ fn without_look(step: &str) -> (String, bool) {
         true => {
             let (rest, _) = without_look(rest);
             let rest = rest.trim_start_matches("then ");
-            let rest = match rest.starts_with("where ") && lead.is_empty() {
+            let is_condition = rest.starts_with("if ") || rest.starts_with("where ");
+            let rest = match is_condition && lead.is_empty() {
                 true => capital(rest),
                 false => rest.to_owned(),
             };
