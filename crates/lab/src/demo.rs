@@ -118,7 +118,7 @@ fn judge(verdict: &Value, frame: &Path, withheld: &Withheld) -> Result<ExitCode>
         return Ok(ExitCode::SUCCESS);
     }
     bail!(
-        "the stall was caught and not named as expected: {}",
+        "the stall was captured, but not named as expected: {}",
         verdict["sentence"].as_str().unwrap_or("no verdict")
     )
 }

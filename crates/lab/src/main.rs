@@ -1,11 +1,11 @@
-//! The lab: breaks private servers on purpose, and judges and measures freezeframe beside them. It is a program of its
-//! own, so that nothing of it is on a host that serves users.
+//! The lab: breaks private servers on purpose, to judge and measure freezeframe. It is a separate program, so that no
+//! part of it is on a host that serves users.
 //!
 //! **The lab drives the program from outside.** `freezeframe-lab run` starts `freezeframe record`, reads what it
-//! prints, runs `explain`, lets `fix` change what helps and `compare` judge, by the same commands that a user gives.
+//! prints, runs `explain`, lets `fix` apply the remedy and `compare` judge, with the same commands that a user gives.
 //!
 //! **One stage for a scenario and a cascade** (`scenario/stage.rs`): the server, the lease of the host, the disk and
-//! the control groups that any of the acts needs. The result of a run is a line of JSON as soon as it is there
+//! the control groups that any of the acts needs. Each finished run is a line of JSON
 //! (`scenario/result_lines.rs`), because a whole score takes hours; the pages are made from the lines. Judging a run is
 //! separate from running it (`scenario/judge.rs`), so that `--again` can try a better catalogue on the same evidence.
 //!

@@ -31,7 +31,7 @@ pub(crate) fn program() -> Result<PathBuf> {
     let beside = own.with_file_name("freezeframe");
     if !beside.is_file() {
         bail!(
-            "{}: not there; build it (cargo build --release -p freezeframe), or name it in FREEZEFRAME",
+            "{} does not exist; build it (cargo build --release -p freezeframe), or set FREEZEFRAME to its path",
             beside.display()
         );
     }

@@ -155,7 +155,7 @@ pub(super) fn sheet(
         line: match rounds {
             1 => format!("{} on {} processors, one round", kind.name(), processors()),
             _ => format!(
-                "{} on {} processors, {rounds} rounds in turn; in brackets the 95 % interval of the mean",
+                "{} on {} processors, {rounds} rounds in turn; the 95 % interval of the mean is in brackets",
                 kind.name(),
                 processors()
             ),
@@ -249,14 +249,14 @@ fn queries(summaries: &[Summary]) -> Section {
         parts: vec![
             Part::numbers(columns, rows),
             Part::Bars(Bars {
-                title: "Time until all are done: shorter is better".to_owned(),
+                title: "Time until all have finished: shorter is better".to_owned(),
                 unit: BarUnit::Seconds,
                 groups: groups(|summary| &summary.query_seconds, 0),
             }),
             Part::Heading("Scaling".to_owned()),
             Part::paragraph(format!(
-                "How many times the work of one query alone was done in the same time. With {} processors \
-                 {0} is as good as it gets.",
+                "Work done, as a multiple of one query alone in the same time. With {} processors, \
+                 {0} is the best possible value.",
                 processors()
             )),
             Part::numbers(scaling_columns, scaled),
@@ -365,8 +365,8 @@ fn how(kind: ServerKind, trials: &[Trial]) -> Section {
         .any(|trial| trial.allocator == Allocator::OldGlibc)
     {
         lines.push(
-            "old-glibc is today's glibc without what it gained since 2.26: no cache of freed blocks for \
-             each thread, and one arena, as the threads of a large machine had to share"
+            "old-glibc is today's glibc without its improvements since 2.26: no cache of freed blocks for \
+             each thread, and one arena, which the threads of a large machine had to share"
                 .to_owned(),
         );
     }
@@ -375,10 +375,10 @@ fn how(kind: ServerKind, trials: &[Trial]) -> Section {
         badge: None,
         parts: vec![
             Part::paragraph(format!(
-                "One private {} on the same data, started anew for each allocator in each round; the order moves \
-                 by one from round to round. Each session says the query {TIMES} times. The query calls a function \
-                 that the lab builds and loads, which allocates and frees 32 blocks a row with operator new and \
-                 delete: a stand-in for engines that do so, because the servers' own functions hardly allocate. \
+                "One private {} on the same data, restarted for each allocator in each round; the order moves \
+                 by one from round to round. Each session runs the query {TIMES} times. The query calls a function \
+                 that the lab builds and loads, which allocates and frees 32 blocks per row with operator new and \
+                 delete. It stands for engines that do so, because the servers' own functions hardly allocate. \
                  The transactions run for {} s after a second that is not counted. Ratios are geometric means \
                  over rounds; intervals are by Student's t.",
                 kind.name(),

@@ -12,21 +12,21 @@ use super::ServerArg;
   freezeframe-lab allocators --html allocators.html
   freezeframe-lab allocators --server mariadb --allocator glibc --allocator jemalloc --rounds 10
 
-Allocators whose library is missing are left out, and the command that installs it is printed.
-The machine should have nothing else to do.
+An allocator whose library is missing is left out, and the command that installs it is printed.
+The machine should do nothing else.
 
-Exit codes: 0 measured, 1 it could not be.")]
+Exit codes: 0 measured, 1 not measured.")]
 pub(crate) struct Allocators {
-    /// On this server; else MySQL 5.5.9 if it is there, or the installed MariaDB
+    /// Run on this server [default: MySQL 5.5.9 if available, otherwise the installed MariaDB]
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<ServerArg>,
-    /// Only these: glibc, old-glibc (as before 2.26, with one arena), tcmalloc, jemalloc, mimalloc
+    /// Only these allocators: glibc, old-glibc (as before 2.26, with one arena), tcmalloc, jemalloc, mimalloc
     #[arg(long = "allocator", value_name = "NAME", value_parser = allocator)]
     pub(crate) allocators: Vec<testbed::Allocator>,
-    /// How often each, in turn
+    /// Rounds for each allocator, in turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) rounds: u32,
-    /// Write tables and bars as a page, too
+    /// Also write tables and bars as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// JSON

@@ -11,18 +11,18 @@ use super::ServerArg;
   freezeframe-lab cascade
   freezeframe-lab cascade --server mariadb --dir /tmp/cascade
 
-The page is cascade.html in the directory, beside the incidents.
+The page is cascade.html in the directory, next to the incidents.
 
-Exit codes: 0 every cause named first, nothing wrong beside it, and every remedy proven; 3 not all of it;
+Exit codes: 0 every cause named first, no wrong cause, and every remedy proven; 3 otherwise;
 1 it could not be run.")]
 pub(crate) struct CascadeRun {
-    /// A cascade of one's own
+    /// Your own cascade file
     #[arg(value_name = "FILE", conflicts_with = "server")]
     pub(crate) file: Option<PathBuf>,
-    /// On this server: mysql-5.5 or mariadb; else the first one that is there
+    /// Run on this server, mysql-5.5 or mariadb [default: the first available]
     #[arg(long, value_name = "SERVER")]
     pub(crate) server: Option<ServerArg>,
-    /// Where incidents, history and the page go
+    /// Directory for incidents, history and the page
     #[arg(long, value_name = "DIR", default_value = "lab/cascade")]
     pub(crate) dir: PathBuf,
     /// JSON

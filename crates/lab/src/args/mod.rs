@@ -1,4 +1,4 @@
-//! What `freezeframe-lab` can be asked to do.
+//! Commands of `freezeframe-lab`.
 
 mod allocators;
 mod cascade;
@@ -19,19 +19,19 @@ pub(crate) use peers::ScenarioPeers;
 pub(crate) use scenario::{ScenarioRun, ScenarioScore};
 pub(crate) use sweep::Sweep;
 
-/// Breaks private servers on purpose, and judges and measures freezeframe beside them. Not for a host that serves users.
+/// Breaks private servers on purpose, to judge and measure freezeframe. Not for a host that serves users.
 #[derive(Debug, Parser)]
 #[command(
     version,
     after_help = "Examples:
-  freezeframe-lab demo                           one stall from its begin to its verdict
-  freezeframe-lab list                           what can be broken, on which servers
-  freezeframe-lab run mdl-pileup                 one of them: is it named right?
+  freezeframe-lab demo                           one stall from its start to its verdict
+  freezeframe-lab list                           the scenarios, and on which servers they run
+  freezeframe-lab run mdl-pileup                 one scenario: is its cause named correctly?
 
-Servers are private: in a directory of their own, gone at the end. It starts
-the `freezeframe` beside itself, or the one that $FREEZEFRAME names.
+Servers are private, in their own directory, and removed at the end. The lab starts
+the `freezeframe` in its own directory, or the one that $FREEZEFRAME names.
 
-Exit codes: 0 done, 1 error, 2 wrong arguments; 3 in what judges: not as it should be."
+Exit codes: 0 done, 1 error, 2 wrong arguments, 3 a judging command found a failure."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -40,16 +40,16 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// A whole stall on a private server: recorded, noticed, named.
+    /// A complete stall on a private server: recorded, noticed, named.
     #[command(after_help = "Examples:
   freezeframe-lab demo
   freezeframe-lab demo --dir /tmp/demo && freezeframe explain /tmp/demo/*.frame")]
     Demo {
-        /// Where the incident and the report go
+        /// Directory for the incident and the report
         #[arg(long, value_name = "DIR", default_value = "demo")]
         dir: PathBuf,
     },
-    /// What freezeframe costs, measured on private servers beside the tools that people have.
+    /// The cost of freezeframe, measured on private servers and compared with other tools.
     #[command(after_help = "Examples:
   freezeframe-lab bench                          all parts; it takes long
   freezeframe-lab bench --part verdict --part captures
@@ -57,14 +57,14 @@ pub(crate) enum Command {
   freezeframe-lab bench --part targets --stretch 30s
   freezeframe-lab bench --part recorder --stretch 20s")]
     Bench {
-        /// Length of each measured stretch
+        /// Length of each measurement
         #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s")]
         stretch: Duration,
         /// Only these parts
         #[arg(long = "part", value_name = "PART")]
         parts: Vec<BenchPart>,
-        /// Snapshots of these servers; else of the installed MariaDB, and of the others that are
-        /// there how complete they are
+        /// Take snapshots of these servers [default: the installed MariaDB; of other available
+        /// servers only how complete they are]
         #[arg(long = "server", value_name = "SERVER")]
         servers: Vec<ServerArg>,
     },
@@ -74,7 +74,7 @@ pub(crate) enum Command {
   freezeframe-lab list --json | jq -r '.[] | select(.can_run).name'
   freezeframe-lab list --json | jq -r '.[] | select(.cause == \"mdl-pileup\").name'")]
     List(Json),
-    /// Run a scenario: is it noticed, how fast, and named right?
+    /// Run a scenario: is it noticed, how fast, and is its cause named correctly?
     Run(ScenarioRun),
     /// Run many scenarios and print the table.
     Score(ScenarioScore),
@@ -82,15 +82,15 @@ pub(crate) enum Command {
     Allocators(Allocators),
     /// One cause after the other on one server: each named, its remedy applied and proven.
     Cascade(CascadeRun),
-    /// The same scenarios beside pt-stalk: noticed, captured, named, and what it costs.
+    /// The same scenarios with pt-stalk and freezeframe: noticed, captured, named, and the cost.
     Peers(ScenarioPeers),
-    /// Stalls of all kinds, pools, loads and lengths: is each noticed, when, and nothing else?
+    /// Stalls of all kinds, pools, loads and lengths: is each noticed, how fast, and nothing else?
     Sweep(Sweep),
     /// Healthy, busy and idle servers, captured again and again: no cause may be named.
     Healthy(Healthy),
-    /// Load for a server: N clients, a mix of statements, bounded in time.
+    /// Load for a server: N clients, a mix of statements, for a limited time.
     Load(Load),
-    /// The watchdog of what a scenario changes on the host; started by ourselves.
+    /// The watchdog for changes of a scenario on the host; started by the lab itself.
     #[command(hide = true)]
     HostWatchdog,
     /// Completions for a shell, on standard output.
@@ -113,19 +113,19 @@ pub(crate) struct Json {
 /// A part of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum BenchPart {
-    /// CPU, memory, history and speed of the recorder, beside pt-stalk
+    /// CPU, memory, history and speed of the recorder, compared with pt-stalk
     Recorder,
-    /// Snapshots of all threads, beside gdb, eu-stack and pt-pmp
+    /// Snapshots of all threads, compared with gdb, eu-stack and pt-pmp
     Snapshots,
-    /// Profiles of the processors, beside perf record
+    /// Profiles of the processors, compared with perf record
     Profile,
-    /// Waits for locks at several rates, beside strace and perf trace
+    /// Waits for locks at several rates, compared with strace and perf trace
     Locks,
-    /// A digest of a slow log, beside pt-query-digest and mysqldumpslow
+    /// A digest of a slow log, compared with pt-query-digest and mysqldumpslow
     Queries,
-    /// Memory of the recorder through an incident, and the time that names take
+    /// Memory of the recorder during an incident, and the time to resolve names
     Memory,
-    /// Statements from packets at full load over TCP, beside tcpdump
+    /// Statements from packets at full load over TCP, compared with tcpdump
     Packets,
     /// The verdict on a full incident, and the catalogue on the ring
     Verdict,
@@ -133,9 +133,9 @@ pub(crate) enum BenchPart {
     Captures,
     /// Pages of the largest incident and of a day of history: time and size
     Pages,
-    /// The live view beside five stalls: time to a key's answer, CPU, when the cause is shown
+    /// The live view during five stalls: response time to a key, CPU, when the cause is shown
     Live,
-    /// CPU and memory of one process that records 1, 50 and 200 servers, most of them only answer
+    /// CPU and memory of one process that records 1, 50 and 200 servers, most of them simulated
     Targets,
 }
 
@@ -144,7 +144,7 @@ pub(crate) enum BenchPart {
 pub(crate) enum ServerArg {
     /// The installed MariaDB
     Mariadb,
-    /// MySQL 5.5.9, from scripts/servers like the following
+    /// MySQL 5.5.9, from scripts/servers, like the following ones
     #[value(name = "mysql-5.5")]
     MySql55,
     /// MySQL 9
@@ -171,21 +171,21 @@ impl From<ServerArg> for testbed::ServerKind {
   freezeframe-lab healthy --for 1h --dir /tmp/healthy
   freezeframe-lab healthy --for 0 --brief --server mysql-9 --load restart --load backup
 
-Exit codes: 0 nothing was named likely or certain, 3 something was.")]
+Exit codes: 0 no cause was likely or certain, 3 a cause was.")]
 pub(crate) struct Healthy {
-    /// How long, over all servers; at least one round of all loads on each
+    /// Total time for all servers; at least one round of all loads on each
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "1h")]
     pub(crate) for_time: Duration,
-    /// These servers; else all that are there
+    /// Only these servers [default: all available]
     #[arg(long = "server", value_name = "SERVER")]
     pub(crate) servers: Vec<ServerArg>,
-    /// Only loads with this in their name, such as "restart"
+    /// Only loads with this text in their name, such as "restart"
     #[arg(long = "load", value_name = "TEXT")]
     pub(crate) loads: Vec<String>,
-    /// One capture of each load, at its begin, instead of two
+    /// One capture of each load, at its start, instead of two
     #[arg(long)]
     pub(crate) brief: bool,
-    /// Where the incidents go
+    /// Directory for the incidents
     #[arg(long, value_name = "DIR", default_value = "healthy")]
     pub(crate) dir: PathBuf,
     /// JSON
@@ -209,10 +209,10 @@ pub(crate) struct Load {
     /// File whose first line is the password
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
-    /// Clients, each with a connection of its own
+    /// Number of clients, each with its own connection
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) clients: usize,
-    /// Statements: ordinary, point-selects, reports, transactions or show-warnings
+    /// Mix of statements: ordinary, point-selects, reports, transactions or show-warnings
     #[arg(
         long,
         value_name = "NAME",
@@ -223,13 +223,13 @@ pub(crate) struct Load {
     /// A statement of your own; may be given several times
     #[arg(long, value_name = "SQL")]
     pub(crate) statement: Vec<String>,
-    /// Statements a second of all clients together; else as fast as it goes
+    /// Statements a second of all clients together [default: as fast as possible]
     #[arg(long, value_name = "N")]
     pub(crate) rate: Option<f64>,
-    /// Speak the compressed protocol
+    /// Use the compressed protocol
     #[arg(long)]
     pub(crate) compress: bool,
-    /// How long
+    /// Duration
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
     pub(crate) for_time: Duration,
     /// JSON

@@ -15,52 +15,52 @@ use crate::sweep::Mechanism;
   freezeframe-lab sweep --for 2h --at-once 12 --keep sweep.jsonl --markdown sweep.md
   freezeframe-lab sweep --only row-lock --only sigstop --stalls-only
   freezeframe-lab sweep --healthy-only --for 30m
-  freezeframe-lab sweep --again --keep sweep.jsonl  the table of what is kept, without a run
+  freezeframe-lab sweep --again --keep sweep.jsonl  the table of the kept results, without a run
 
-The truth is what the clients of the server felt by their own clock, not what was done to it.
-A later run with the same --keep goes on with what was covered least often.
-Ctrl-C ends in order; what was kept stays.
+The truth is the delay that the server's clients measured by their own clock, not the break itself.
+A later run with the same --keep continues with the cells that were covered least often.
+Ctrl-C ends in order; kept results stay.
 
 Exit codes: 0 the targets are met, 3 they are not, 1 it could not be run.")]
 pub(crate) struct Sweep {
-    /// How long
+    /// Duration
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "2h")]
     pub(crate) for_time: Duration,
-    /// So many servers beside each other, each with its users and its recorder
+    /// Number of servers at the same time, each with its clients and its recorder
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) at_once: u32,
     /// The server
     #[arg(long, value_name = "SERVER", default_value = "mariadb")]
     pub(crate) server: ServerArg,
-    /// The order of what is run
+    /// Seed for the order of the runs
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Add each result to FILE at once, and count what is there already
+    /// Add each result to FILE immediately, and include the results already in FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
-    /// Run nothing: make the table of what is in FILE
+    /// Run nothing: make the table from the results in FILE
     #[arg(long, requires = "keep", conflicts_with_all = ["for_time", "at_once", "seed", "only", "healthy_only", "stalls_only", "dir", "recordings"])]
     pub(crate) again: bool,
     /// Only these mechanisms
     #[arg(long, value_name = "MECHANISM")]
     pub(crate) only: Vec<Mechanism>,
-    /// Only healthy work: nothing may be announced
+    /// Only healthy work: there may be no notice
     #[arg(long, conflicts_with_all = ["stalls_only", "only"])]
     pub(crate) healthy_only: bool,
     /// Only stalls
     #[arg(long)]
     pub(crate) stalls_only: bool,
-    /// Set the clock of this host back, too, as healthy work: on a machine of your own. It is put right after 20 s, even
-    /// when this program is killed
+    /// Also set back the clock of this host, as healthy work: only on your own machine. It is corrected after 20 s, even
+    /// if this program is killed
     #[arg(long, conflicts_with = "stalls_only")]
     pub(crate) set_clock: bool,
-    /// Where the recorders write; what is of no interest is removed
+    /// Directory for the recorders; uninteresting files are removed
     #[arg(long, value_name = "DIR", default_value = "sweep")]
     pub(crate) dir: PathBuf,
-    /// Keep what the detector saw of each server, with what its users felt, in a file of DIR
+    /// Save the detector's input for each server, with the delays of its clients, in a file in DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) recordings: Option<PathBuf>,
-    /// Write the table as Markdown, too
+    /// Also write the table as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
     /// JSON

@@ -76,7 +76,7 @@ const CPU_MAX: &str = "<= 3 %";
 const VERDICT_MAX: &str = "<= 2 s";
 
 pub(super) fn run() -> Result<()> {
-    heading("the live view beside five stalls, in a terminal of 120 columns and 40 lines")?;
+    heading("the live view during five stalls, in a terminal of 120 columns and 40 lines")?;
     table_line(
         "stall",
         &[

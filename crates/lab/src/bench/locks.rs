@@ -158,7 +158,7 @@ fn one_rate(victim: &mut Victim, wanted: Option<u32>, dir: &Path) -> Result<()> 
     }
     heading(&format!(
         "locks: {}, {:.0} waits/s had the time, {ROUNDS} windows of {} ms each",
-        wanted.map_or("as many waits as go".to_owned(), |wanted| format!(
+        wanted.map_or("as many waits as possible".to_owned(), |wanted| format!(
             "{wanted} waits/s wanted"
         )),
         median(&alone),

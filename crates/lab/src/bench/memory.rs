@@ -63,7 +63,7 @@ fn beside(kind: ServerKind) -> Result<()> {
     })?;
     let program = std::fs::metadata(&server.installed().program)?.len() / 1_000_000;
     heading(&format!(
-        "memory and names beside {}, a binary of {program} MB, {CLIENTS} busy clients",
+        "memory and names with {}, a binary of {program} MB, {CLIENTS} busy clients",
         kind.name()
     ))?;
     let mix = testbed::mix("ordinary").context("the mix 'ordinary' is gone")?;
@@ -117,7 +117,7 @@ fn recorder(server: &PrivateServer) -> Result<()> {
     stall.end()?;
     let frame = frame?;
     let after = resident(recorder.child.id())?;
-    tell("recorder in calm, largest until then", calm)?;
+    tell("recorder in calm, maximum so far", calm)?;
     line(
         "  through a stall with its written incident",
         &format!(
@@ -177,7 +177,7 @@ impl Recorder {
                 }
                 Some("not-written") => bail!("the incident was not written"),
                 Some("written") if ours == Some((event["id"].clone(), true)) => {
-                    let path = event["path"].as_str().context("no path was told")?;
+                    let path = event["path"].as_str().context("no path was printed")?;
                     return Ok(PathBuf::from(path));
                 }
                 _ => {}

@@ -103,7 +103,7 @@ struct Row {
 fn one_load(server: &PrivateServer, options: &PacketOptions, kind: Kind) -> Result<()> {
     let busy = Busy::start(server, kind)?;
     heading(&format!(
-        "packet capture beside {} of {CLIENTS} clients over TCP, {} protocol: {ROUNDS} rounds of {} s each",
+        "packet capture during {} with {CLIENTS} clients over TCP, {} protocol: {ROUNDS} rounds of {} s each",
         busy.name(kind),
         if kind.compressed { "zlib" } else { "plain" },
         WINDOW.as_secs_f64()

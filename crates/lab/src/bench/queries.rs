@@ -50,7 +50,7 @@ pub(super) fn run() -> Result<()> {
     )?;
     line("freezeframe queries, one processor", &one.words(), "")?;
     line(
-        "memory at the most",
+        "peak memory",
         &format!("{:.0} MiB", ours.memory.max(one.memory)),
         "<= 128 MiB",
     )?;
@@ -78,7 +78,7 @@ fn peers(prefix: &Path, bytes: u64, ours: &Run) -> Result<()> {
                 let speed = bytes as f64 / 1e6 / wall;
                 line(
                     &name_of_prefix,
-                    &format!("{wall:.1} s, {speed:.1} MB/s; {cpu:.1} s of processor time"),
+                    &format!("{wall:.1} s, {speed:.1} MB/s; {cpu:.1} s of CPU time"),
                     "",
                 )?;
                 let scale = LOG_BYTES as f64 / bytes as f64;
@@ -135,7 +135,11 @@ fn same_totals(prefix: &Path, path: &str) -> Result<()> {
         let their_sum = number(&theirs["global"]["metrics"][name]["sum"]);
         told.push(same(name, sum(name), their_sum));
     }
-    line("totals beside pt-query-digest's", &told.join(", "), "equal")
+    line(
+        "totals compared with pt-query-digest's",
+        &told.join(", "),
+        "equal",
+    )
 }
 
 fn same(name: &str, ours: f64, theirs: f64) -> String {

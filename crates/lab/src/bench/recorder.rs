@@ -57,7 +57,7 @@ impl Bench {
     /// CPU time there is ours alone. It bounds what a busy server can lose, without the noise of
     /// measuring throughput.
     fn bound(&mut self) -> Result<()> {
-        heading(&format!("beside an idle server, {} s", IDLE.as_secs()))?;
+        heading(&format!("with an idle server, {} s", IDLE.as_secs()))?;
         let pid = self.server.pid().context("the server has ended")?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let alone = cpu_seconds(pid)?;
@@ -95,10 +95,7 @@ impl Bench {
 
     /// CPU, memory and history of the recorder beside a busy server.
     fn cost(&self) -> Result<()> {
-        heading(&format!(
-            "beside a busy server, {} s",
-            self.stretch.as_secs()
-        ))?;
+        heading(&format!("with a busy server, {} s", self.stretch.as_secs()))?;
         let busy = Background::start(self.ordinary(None))?;
         let dir = self.dir("cost")?;
         let mut freezeframe = Watcher::freezeframe(&self.server, &dir)?;

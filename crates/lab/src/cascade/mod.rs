@@ -63,7 +63,7 @@ fn chosen(kind: Option<ServerKind>) -> Result<Cascade> {
             .iter()
             .find(|cascade| testbed::installed(cascade.kind).is_ok())
             .cloned()
-            .context("no server of a cascade is there; `scripts/need mysql-5.5` fetches one"),
+            .context("no server for a cascade is installed; `scripts/need mysql-5.5` fetches one"),
     }
 }
 

@@ -82,7 +82,7 @@ fn section(number: usize, told: &ActResult) -> Section {
     let outcome = &told.outcome;
     let (word, tone) = match (outcome.rank, &told.remedy) {
         (Some(1), _) if !names_effects(told) => ("effect not named", Tone::Bad),
-        (Some(1), _) if wrong_beside(told) => ("a wrong one beside", Tone::Bad),
+        (Some(1), _) if wrong_beside(told) => ("also a wrong cause", Tone::Bad),
         (Some(1), None) => ("named", Tone::Good),
         (Some(1), Some(remedy)) => match remedy.verdict() {
             "worked" => ("worked", Tone::Good),
@@ -95,7 +95,7 @@ fn section(number: usize, told: &ActResult) -> Section {
     };
     let mut parts = vec![
         Part::paragraph(told.what.trim().to_owned()),
-        Part::Heading("What was said of it".to_owned()),
+        Part::Heading("Verdict".to_owned()),
         Part::paragraph(outcome.sentence.clone()),
     ];
     parts.extend(told.finding.iter().map(signs));
@@ -103,11 +103,11 @@ fn section(number: usize, told: &ActResult) -> Section {
         parts.push(Part::Heading(format!("Its effect: {}", through.cause)));
         parts.push(match &through.finding {
             Some(finding) => signs(finding),
-            None => Part::paragraph("It was not named as such.".to_owned()),
+            None => Part::paragraph("It was not named as an effect.".to_owned()),
         });
     }
     let beside = told.named.iter().filter(|named| named.role != Role::True);
-    parts.extend(listed("Named beside it", beside));
+    parts.extend(listed("Also named", beside));
     for trial in &told.in_vain {
         parts.push(Part::Heading(format!("Tried: {}", trial.what)));
         parts.push(Part::Commands(trial.changes.clone()));
@@ -315,8 +315,8 @@ pub(super) mod tests {
         for (first, after, effect, word) in [
             (Role::Also, Role::Effect, Some(&effect), "worked"),
             (Role::Also, Role::Also, None, "effect not named"),
-            (Role::Wrong, Role::Also, Some(&effect), "a wrong one beside"),
-            (Role::Also, Role::Wrong, Some(&effect), "a wrong one beside"),
+            (Role::Wrong, Role::Also, Some(&effect), "also a wrong cause"),
+            (Role::Also, Role::Wrong, Some(&effect), "also a wrong cause"),
         ] {
             let act = act_result(first, after, effect.cloned());
             assert_eq!(is_proven(&act), word == "worked");
@@ -325,7 +325,7 @@ pub(super) mod tests {
             assert_eq!(badge.0, word);
             let text = report::document_text(&sheet, &report::TextOptions::default());
             let wrong = text.contains("disk-full, which is wrong");
-            assert_eq!(wrong, word == "a wrong one beside", "{text}");
+            assert_eq!(wrong, word == "also a wrong cause", "{text}");
         }
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Healthy) -> Result<ExitCode> {
         output::note(&format!("skipped: {text}"));
     }
     if kinds.is_empty() {
-        bail!("there is no server to look at");
+        bail!("there is no server to capture");
     }
     let mut failed = Vec::new();
     let mut round = 1;

@@ -145,7 +145,7 @@ impl HostChange {
                 }
                 if now != *after && !also.contains(&now) {
                     return Ok(Some(format!(
-                        "{} is {now} now, which is not ours, and stays",
+                        "{} is now {now}, a value that the lab did not set: left as it is",
                         path.display()
                     )));
                 }
@@ -169,7 +169,7 @@ impl HostChange {
                 }
                 if !is_near(now_ms, before_ms.saturating_sub(*back_ms)) {
                     return Ok(Some(
-                        "the wall clock was set by somebody else, and stays".to_owned(),
+                        "the wall clock was set by somebody else: left as it is".to_owned(),
                     ));
                 }
                 set_clock(*before_ms).map(|()| None)
@@ -215,7 +215,7 @@ fn text(error: std::io::Error) -> String {
 /// The value in force.
 fn setting(path: &Path) -> Result<String, String> {
     let bytes = kernel::read::head(path, SETTING_BYTES_MAX).map_err(|error| error.to_string())?;
-    let shown = String::from_utf8(bytes).map_err(|_| "is no text".to_owned())?;
+    let shown = String::from_utf8(bytes).map_err(|_| "is not text".to_owned())?;
     Ok(in_force(&shown).to_owned())
 }
 
@@ -235,7 +235,7 @@ fn set(path: &Path, value: &str) -> Result<(), String> {
 
 /// Sends the processes to the group above and removes it.
 fn remove_group(path: &Path) -> Result<(), String> {
-    let above = path.parent().ok_or("a group needs one above")?;
+    let above = path.parent().ok_or("a control group needs a parent")?;
     let begin = Instant::now();
     loop {
         match std::fs::remove_dir(path) {

@@ -32,7 +32,7 @@ impl Record for HostEntry {
         bytes_max: 64 << 10,
         one: "a lease",
         all: "the host's leases",
-        at_work: "making or putting back",
+        at_work: "making or undoing",
     };
 
     fn id(&self) -> &str {

@@ -29,7 +29,7 @@ pub enum HostError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Another experiment that runs has changed the same.
-    #[error("{what} is changed already, by process {owner}: one at a time")]
+    #[error("process {owner} has already changed {what}: only one lease at a time")]
     Taken {
         /// What.
         what: String,
@@ -37,7 +37,7 @@ pub enum HostError {
         owner: u32,
     },
     /// The watchdog does not run.
-    #[error("nobody would put it back: {0}")]
+    #[error("no watchdog would undo the change: {0}")]
     Unwatched(String),
     /// A change could not be made or put back.
     #[error("{what}: {why}")]

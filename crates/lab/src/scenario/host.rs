@@ -191,7 +191,7 @@ fn available_mib() -> Result<u64> {
             ("MemAvailable", Amount::Kib(kib)) => Some(kib >> 10),
             _ => None,
         })
-        .context("/proc/meminfo does not say what is available")
+        .context("/proc/meminfo does not show the available memory")
 }
 
 /// The controller that a step's limit belongs to.
@@ -379,7 +379,7 @@ impl Host {
                 let empty = self.file("memory", "memory.force_empty")?;
                 let empty = empty
                     .to_str()
-                    .context("the control group's name is no text")?;
+                    .context("the control group's name is not text")?;
                 OnHost::Swap(Victim::start(&program, &[&pid, empty], &[])?, number)
             }
             Step::FillDisk { leave_mib } => {
@@ -395,7 +395,7 @@ impl Host {
             | Step::Source { .. }
             | Step::CausalReads { .. }
             | Step::SlowSync { .. }
-            | Step::SlowNames { .. } => bail!("this step is not of the host"),
+            | Step::SlowNames { .. } => bail!("this step does not change the host"),
         })
     }
 
@@ -418,11 +418,13 @@ impl Host {
     }
 
     fn server(&self) -> Result<u32> {
-        self.server.get().context("the server has not begun")
+        self.server.get().context("the server has not started")
     }
 
     fn own_disk(&self) -> Result<&Path> {
-        self.disk.as_deref().context("the server has no own disk")
+        self.disk
+            .as_deref()
+            .context("the server has no disk of its own")
     }
 
     /// Takes a step back.

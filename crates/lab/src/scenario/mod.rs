@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ScenarioRun) -> Result<ExitCode> {
         None => *here(&scenario)?.first().context("no server")?,
     };
     if !scenario.kinds().contains(&kind) {
-        bail!("{} does not happen on {}", scenario.name, kind.name());
+        bail!("scenario {} cannot run on {}", scenario.name, kind.name());
     }
     let outcome = run::run(
         &scenario,
@@ -173,7 +173,7 @@ fn row(outcome: &Outcome) -> String {
         outcome.proof.as_deref().unwrap_or(""),
         match outcome.wrong.as_slice() {
             [] => String::new(),
-            wrong => format!("beside it {}", wrong.join(", ")),
+            wrong => format!("wrong: {}", wrong.join(", ")),
         }
     )
 }

@@ -22,7 +22,7 @@ pub(super) struct Row {
     pub(super) scenario: String,
     pub(super) server: String,
     pub(super) watcher: String,
-    /// From the begin of the break to its trigger, in seconds.
+    /// From the start of the break to its trigger, in seconds.
     pub(super) noticed_seconds: Option<f64>,
     /// It triggered before the break.
     pub(super) too_early: bool,
@@ -40,12 +40,12 @@ pub(super) struct Row {
 }
 
 const HEAD: &str = "\
-# Beside pt-stalk
+# Compared with pt-stalk
 
-Made by `freezeframe-lab peers --markdown FILE`. Each scenario of [the lab](../docs/lab.md) was made four times, each on a fresh server: watched by nobody, by
-`freezeframe record`, by pt-stalk as it comes (`Threads_running` above 25 in five looks a second apart, then 30 s of collecting) and by pt-stalk as somebody
-tunes it who knows the server (above 15, one look, 10 s). Times count from the begin of the break. The cause is the first one that `freezeframe explain`
-calls likely or certain by what the tool captured: it reads pt-stalk's folders as well.
+Made by `freezeframe-lab peers --markdown FILE`. Each scenario of [the lab](../docs/lab.md) was run four times, each on a fresh server: unwatched, with
+`freezeframe record`, with pt-stalk's defaults (`Threads_running` above 25 in five checks a second apart, then 30 s of collecting), and with pt-stalk as tuned
+by somebody who knows the server (above 15, one check, 10 s). Times count from the start of the break. The cause is the first likely or certain cause that
+`freezeframe explain` finds in the capture; it reads pt-stalk's folders as well.
 
 ";
 
@@ -106,19 +106,19 @@ pub(super) fn markdown(rows: &[Row], skipped: &[String]) -> String {
     text
 }
 
-/// Who watched, beside nobody.
+/// The watchers, except nobody.
 fn watchers() -> impl Iterator<Item = &'static str> {
     [RECORDER].into_iter().chain(TUNINGS.map(|one| one.name))
 }
 
-/// What a watcher came to: "2.9 s, right".
+/// The result of a watcher: "2.9 s, right".
 fn told(row: &Row) -> String {
     let named = row.named.as_deref().unwrap_or_default();
     let cause = match said(row) {
         Said::Nothing if row.noticed_seconds.is_none() => return noticed(row),
         Said::Nothing => "none".to_owned(),
         Said::Right => "right".to_owned(),
-        Said::Beside => format!("{named}, which is there too"),
+        Said::Beside => format!("{named}, also present"),
         Said::Wrong => format!("wrong: {named}"),
     };
     format!("{}, {cause}", noticed(row))
@@ -127,7 +127,7 @@ fn told(row: &Row) -> String {
 /// A row for each watcher, over all scenarios.
 fn summary(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| watched by | runs | noticed | after | cause right | another that is there | wrong | none | statements against nobody's |\n\
+        "| watched by | runs | noticed | after | cause right | another present cause | wrong | none | statements relative to the unwatched run |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for watcher in watchers() {
@@ -152,8 +152,8 @@ fn summary(rows: &[Row]) -> String {
         );
     }
     text.push_str(
-        "\n*After*: the median, and the longest in brackets. *Statements*: of the breaks in which clients without a watcher were still answered half of \
-         what they were before, the median, and the least in brackets.\n\n",
+        "\n*After*: the median, and the longest in brackets. *Statements*: the median, and the lowest in brackets, of the breaks in which unwatched clients still got \
+         at least half of their answers.\n\n",
     );
     text
 }

@@ -34,7 +34,7 @@ pub(crate) fn score(args: &ScenarioScore) -> Result<ExitCode> {
         }))?;
     } else {
         output::print(&format!(
-            "{passed} of {} runs have the true cause at rank 1 and nothing wrong beside it",
+            "{passed} of {} runs have the true cause at rank 1 and no wrong cause",
             outcomes.len()
         ))?;
         for text in &skipped {

@@ -12,11 +12,11 @@ const HEAD: &str = "\
 # The lab's score
 
 Made by `freezeframe-lab score --markdown FILE` ([the lab](../docs/lab.md)): a private server is broken in a known way while the recorder watches from outside.
-A row is a scenario. A cell has its runs on one server: in how many the true cause stood first, its level where it is not *certain*, and the time from the begin of the break to the trigger (median, the worst in brackets).
+A row is a scenario. A cell has its runs on one server: the number with the true cause first, its level if it is not *certain*, and the time from the start of the break to the trigger (median, the worst in brackets).
 
-- *wrong*: causes called likely or certain that are not there.
-- *remedy*, with `--prove`: what `compare` says of the break before and after it.
-- *harm*, with `--harm`: statements a second beside the recorder by those without it, before the break and in it (both numbers where most clients were blocked).
+- *wrong*: likely or certain causes that are not present.
+- *remedy*, with `--prove`: the answer of `compare` for the break before and after it.
+- *harm*, with `--harm`: statements a second with the recorder, divided by those without it, before and during the break (both numbers if most clients were blocked).
 
 ";
 
@@ -89,7 +89,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     let count = |what: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|one| what(one)).count();
     let noticed = count(&|one| one.incident.is_some());
     let mut text = format!(
-        "{} runs: {noticed} noticed, {} with the true cause at rank 1, {} with a wrong one beside it.",
+        "{} runs: {noticed} noticed, {} with the true cause at rank 1, {} with a wrong cause.",
         outcomes.len(),
         count(&|one| one.rank == Some(1)),
         count(&|one| !one.wrong.is_empty())
@@ -102,7 +102,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     if let (Some(median), Some(worst)) = (times.get(times.len() / 2), times.last()) {
         let _ = write!(
             text,
-            " Noticed {median:.1} s after the first sign in the median, {worst:.1} s at the worst."
+            " Noticed {median:.1} s after the first sign (median), at worst {worst:.1} s."
         );
     }
     let (earlier, mut after): (Vec<f64>, Vec<f64>) = outcomes
@@ -113,13 +113,13 @@ fn summary(outcomes: &[Outcome]) -> String {
     let none = noticed - earlier.len() - after.len();
     let _ = write!(
         text,
-        " No probe failed or was slow in {none} of them; {} were noticed before the first one that was",
+        " No probe failed or was slow in {none} of them; {} were noticed before the first failed or slow probe",
         earlier.len()
     );
     if let (Some(median), Some(worst)) = (after.get(after.len() / 2), after.last()) {
         let _ = write!(
             text,
-            ", {} after its begin, by {median:.1} s in the median and {worst:.1} s at the worst",
+            ", {} after its start, by {median:.1} s (median), at worst {worst:.1} s",
             after.len()
         );
     }

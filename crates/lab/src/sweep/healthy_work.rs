@@ -70,7 +70,7 @@ impl Item {
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Compilation => "a compiler beside it",
+            Self::Compilation => "a compiler on the same host",
             Self::CopyOfFiles => "its files are copied",
             Self::Dump => "a dump",
             Self::Analyze => "ANALYZE TABLE",
@@ -98,10 +98,10 @@ impl Item {
     pub(super) fn why_not(self, kind: ServerKind, may_set_clock: bool) -> Option<String> {
         match self {
             Self::ClockSetBack if !may_set_clock => {
-                Some("it is this host's clock: only with --set-clock".to_owned())
+                Some("changes this host's clock: only with --set-clock".to_owned())
             }
             Self::Replica if !kind.can_follow() => {
-                Some("the lab makes no replica of this server".to_owned())
+                Some("the lab cannot create a replica of this server".to_owned())
             }
             _ => None,
         }

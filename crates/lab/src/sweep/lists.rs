@@ -1,4 +1,4 @@
-//! What somebody should look at, a line each.
+//! Stalls and alarms to look at, a line each.
 
 use super::client_latency::ClientStall;
 use super::lines::Stall;
@@ -12,7 +12,7 @@ impl Table<'_> {
             .map(|stall| {
                 let felt = stall.felt.as_ref().map_or(0.0, ClientStall::seconds);
                 let merged = if stall.merged {
-                    ", told as one with the stall before"
+                    ", merged with the previous stall"
                 } else {
                     ""
                 };

@@ -287,7 +287,7 @@ fn possible(args: &Sweep) -> Result<Vec<Mechanism>> {
         }
     }
     if possible.is_empty() && !args.healthy_only {
-        bail!("nothing of it can be made on this machine");
+        bail!("none of these cells can run on this machine");
     }
     Ok(possible)
 }

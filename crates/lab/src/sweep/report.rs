@@ -127,7 +127,7 @@ fn told(line: &Line) -> Option<String> {
                 healthy.from.server, healthy.item
             ),
             None => format!(
-                "{}  healthy, {}: {:.0} s, {} false alarms, {} told while users hung",
+                "{}  healthy, {}: {:.0} s, {} false alarms, {} notices while clients hung",
                 healthy.from.server,
                 healthy.item,
                 healthy.seconds,
@@ -174,7 +174,7 @@ fn told_of(stall: &Stall) -> String {
             format!("{head}  felt {felt:>4.1} s  not noticed, too short to count")
         }
         (_, false) if stall.merged => {
-            format!("{head}  felt {felt:>4.1} s  MISSED: told as one with the stall before")
+            format!("{head}  felt {felt:>4.1} s  MISSED: merged with the previous stall")
         }
         (_, false) => format!("{head}  felt {felt:>4.1} s  MISSED"),
     }

@@ -118,7 +118,7 @@ impl<'a> Table<'a> {
                 of_share(both.end_near, both.noticed, NEAR_SHARE),
             ),
             (
-                "false alarms beside healthy work 0",
+                "false alarms during healthy work 0",
                 healthy.to_string(),
                 (!self.healthy.is_empty()).then_some(healthy == 0),
             ),
@@ -186,14 +186,14 @@ impl<'a> Table<'a> {
                 count(Length::NotFelt),
             ),
             format!(
-                "{merged} told as one with the stall before; {:.0} minutes of time without a stall, {:.0} of them beside healthy work",
+                "{merged} merged with the previous stall; {:.0} minutes without a stall, {:.0} of them with healthy work",
                 self.watched_s / 60.0,
                 healthy / 60.0
             ),
         ]
     }
 
-    /// The rows of the healthy work: name, minutes, false alarms, told while users hung, why not.
+    /// The rows of the healthy work: name, minutes, false alarms, notices while clients hung, why not.
     fn healthy_rows(&self) -> Vec<[String; 4]> {
         let names: BTreeSet<&str> = self.healthy.iter().map(|item| item.item.as_str()).collect();
         let rows = names.into_iter().map(|name| {
@@ -232,7 +232,7 @@ impl<'a> Table<'a> {
         };
         page.head(
             1,
-            "Sweep: stalls as their users felt them, and what was told",
+            "Sweep: stalls as clients felt them, and the recorder's notices",
         );
         if is_markdown {
             let stages = self.stalls.iter().map(|stall| stall.from.stage.as_str());
@@ -283,17 +283,17 @@ impl<'a> Table<'a> {
         if !self.healthy.is_empty() {
             page.head(2, "Healthy work");
             let rows = self.healthy_rows().into_iter();
-            // A page for people has no row for what was done and not told of.
+            // A page for people has no row for work without a notice.
             let (quiet, rows): (Vec<_>, Vec<_>) =
                 rows.partition(|row| is_markdown && row[2] == "0" && row[3] == "0");
             if !quiet.is_empty() {
                 let quiet: Vec<String> = quiet.iter().map(|row| row[..2].join(" ")).collect();
-                page.line(&format!("Nothing was told of: {}", quiet.join(", ")));
+                page.line(&format!("No notice for: {}", quiet.join(", ")));
             }
             if !rows.is_empty() {
                 let rows: Vec<Vec<String>> = rows.into_iter().map(Vec::from).collect();
                 page.table(
-                    &["work", "time", "false alarms", "told while users hung"],
+                    &["work", "time", "false alarms", "notices while clients hung"],
                     &rows,
                 );
             }
