@@ -63,7 +63,7 @@ impl Seen {
     fn names(self) -> [&'static str; 2] {
         match self {
             Self::Profile => [provenance::PROFILE, "the CPU samples"],
-            Self::Host => ["host-profile", "the samples beside the server"],
+            Self::Host => ["host-profile", "the samples outside the server"],
             Self::AtWork => [
                 "threads-at-work",
                 "the threads that neither idle nor wait for a lock",

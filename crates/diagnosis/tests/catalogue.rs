@@ -201,7 +201,7 @@ fn mistakes_are_told_with_file_line_and_key() {
         (
             "above = 0.3",
             "above = 0.3\nbaseline_optional = true",
-            "x.toml:25: baseline_optional: needs times_baseline beside it",
+            "x.toml:25: baseline_optional: needs times_baseline as well",
         ),
         (
             "necessary = true",

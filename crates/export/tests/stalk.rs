@@ -185,7 +185,7 @@ fn what_is_missing_is_said_and_not_made_up() {
         why("processlist"),
         "processlist: no login (no login was given)"
     );
-    assert!(why("lock-waits").contains("never asked"));
+    assert!(why("lock-waits").contains("never queried"));
     let readme = file(&directory, "README");
     assert!(
         readme.contains("  processlist              processlist: no login (no login was given)\n"),

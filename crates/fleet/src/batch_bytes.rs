@@ -158,7 +158,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Batch, BatchError> {
     let batch = reader.batch()?;
     match reader.rest.is_empty() {
         true => Ok(batch),
-        false => Err(BatchError::Damaged("its content goes on")),
+        false => Err(BatchError::Damaged("there is data after its content")),
     }
 }
 

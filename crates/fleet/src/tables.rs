@@ -102,7 +102,7 @@ pub static SIGNALS: Table = Table {
         column("host_id", Hash, "the server").packed(General),
         column("signal", Word, "the signal's name, such as vmstat.compact_stall").packed(General),
         column("ts", Seconds, "begin of the minute").packed(Moments),
-        column("n", U8, "seconds of the minute that have a value, 60 at the most").packed(General),
+        column("n", U8, "seconds of the minute that have a value, at most 60").packed(General),
         column("mn", F32, "smallest value of a second, in the signal's unit").packed(General),
         column("mx", F32, "largest value of a second").packed(General),
         column("av", F32, "mean of the seconds").packed(General),
@@ -360,7 +360,7 @@ pub static QUERY_TEXTS: Table = Table {
 /// Remedies that were applied.
 pub static REMEDIES: Table = Table {
     name: "remedies",
-    what: "A change that was made against a cause, or taken back",
+    what: "A change that was made against a cause, or undone",
     columns: &[
         column("host_id", Hash, "the server"),
         column("at", Seconds, "when"),

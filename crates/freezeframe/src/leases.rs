@@ -169,7 +169,7 @@ fn outcome_text(outcome: &Outcome) -> String {
             "its server has ended, so the change is gone".to_owned()
         }
         Outcome::GivenBack(GiveBackEnd::Answered(_)) => "undone".to_owned(),
-        Outcome::GivenBack(GiveBackEnd::Left(why)) => format!("its watchdog goes on: {why}"),
+        Outcome::GivenBack(GiveBackEnd::Left(why)) => format!("its watchdog continues: {why}"),
         Outcome::Failed(why) => format!("NOT UNDONE: {why}"),
     }
 }

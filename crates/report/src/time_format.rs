@@ -33,11 +33,11 @@ pub(crate) fn stall_before(incident: &Incident) -> Option<String> {
     ))
 }
 
-/// A column's head for moments: `From (UTC)`; without a time of day `From (since the begin)`.
+/// A column's head for moments: `From (UTC)`; without a time of day `From (since the start)`.
 pub(crate) fn column(clock: &Clock, word: &str) -> String {
     match clock.is_known() {
         true => format!("{word} (UTC)"),
-        false => format!("{word} (since the begin)"),
+        false => format!("{word} (since the start)"),
     }
 }
 
@@ -136,7 +136,7 @@ mod tests {
         let mut clock = Clock::default();
         assert_eq!(time_text(&clock, 12_000), "+12 s");
         assert_eq!(time_text_utc(&clock, 12_000), "+12 s");
-        assert_eq!(column(&clock, "From"), "From (since the begin)");
+        assert_eq!(column(&clock, "From"), "From (since the start)");
         clock.wall_at_zero_ms = 1_715_483_525_120;
         assert_eq!(time_text_utc(&clock, 0), "03:12:05 UTC");
         assert_eq!(column(&clock, "From"), "From (UTC)");

@@ -286,11 +286,11 @@ impl Reader<'_> {
         if let Some(optional) = &raw.baseline_optional
             && limits.times_baseline.is_none()
         {
-            let problem = "needs times_baseline beside it";
+            let problem = "needs times_baseline as well";
             return Err(self.at(optional, "baseline_optional", problem));
         }
         if limits.baseline_optional && limits.above.is_none() {
-            return Err(self.at(&raw.id, "baseline_optional", "needs above beside it"));
+            return Err(self.at(&raw.id, "baseline_optional", "needs above as well"));
         }
         Ok(limits)
     }

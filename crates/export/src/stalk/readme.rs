@@ -19,7 +19,7 @@ const NEVER: [(&str, &str); 23] = [
     ),
     (
         "lock-waits",
-        "the lock tables are never asked while recording: in a stall that can hold up the server. Transactions that wait stand in innodbstatus",
+        "the lock tables are never queried while recording: in a stall that can block the server. innodbstatus has the waiting transactions",
     ),
     ("lsof", "not recorded"),
     ("mpstat", "not recorded as such: procstat has its numbers"),
@@ -40,12 +40,12 @@ const NEVER: [(&str, &str); 23] = [
     ("opentables1", "SHOW OPEN TABLES is not asked in a stall"),
     ("opentables2", "SHOW OPEN TABLES is not asked in a stall"),
     ("opreport", "the incident has no CPU samples"),
-    ("pmap", "not recorded: reading it holds up the server"),
+    ("pmap", "not recorded: reading it blocks the server"),
     ("prepared-statements", "not recorded"),
     ("ps", "other processes are not listed"),
     (
         "ps-locks-transactions",
-        "performance_schema's locks are never asked in a stall",
+        "performance_schema's locks are never queried in a stall",
     ),
     ("slabinfo", "not recorded"),
     (
@@ -58,7 +58,7 @@ const NEVER: [(&str, &str); 23] = [
     ),
     (
         "transactions",
-        "the lock tables are never asked: in a stall that can hold up the server. innodbstatus has the transactions",
+        "the lock tables are never queried: in a stall that can block the server. innodbstatus has the transactions",
     ),
 ];
 

@@ -17,5 +17,5 @@ pub(super) static QUESTION: Question = Question {
     ],
     days: 30,
     empty: "No stacks of stalls are in the store from that time.",
-    note: "Shares are of all waiting threads, or of all threads on a CPU. A function stands before its callers.",
+    note: "Shares are of all waiting threads, or of all threads on a CPU. A function is listed before its callers.",
 };

@@ -28,8 +28,8 @@ pub(crate) enum FleetCommand {
   freezeframe fleet init sqlite:fleet.db         in this directory
   freezeframe fleet init http://USER@db1:8123/freezeframe --salt-file fleet.salt
 
-FILE.salt beside the store is the secret that statements and names are hashed with. Keep it, since
-later incidents cannot be compared without it; keep it private, since it allows to guess names.")]
+FILE.salt next to the store is the secret that statements and names are hashed with. Keep it, since
+later incidents cannot be compared without it; keep it private, since it allows guessing names.")]
     Init(FleetInit),
     /// Add recorded incidents to a store, redacted; known ones are diagnosed again.
     #[command(after_help = "Examples:

@@ -13,7 +13,7 @@ use clap::Args;
   ssh -L 8420:127.0.0.1:8420 db1 freezeframe web   on another host: open the printed address here
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8420/api/incidents
 
-It only reads files: it writes nothing and asks neither servers nor recorders. Whoever has the token
+It only reads files: it writes nothing and queries neither servers nor recorders. Anyone who has the token
 sees everything in these directories: docs/web.md, \"Who can see it\".")]
 pub(crate) struct Web {
     /// Directory of incidents and histories; may be repeated [default: that of record]

@@ -50,7 +50,7 @@ fn head(question: &Question, prefix: &str) -> String {
 
 fn words(parameter: Parameter) -> &'static str {
     match parameter {
-        Parameter::Since => "the begin, milliseconds since 1970",
+        Parameter::Since => "the start, milliseconds since 1970",
         Parameter::Now => "the current time, milliseconds since 1970",
         Parameter::Rows => "the number of rows",
         Parameter::Me => "the incident_id of the incident to compare with",

@@ -79,8 +79,8 @@ pub(crate) static REPLICA: Reader<ReplicaState> = Reader {
     signals: &[
         signals(&["replica.channels"], "g", "connections to sources; 0: no replica (asked once a minute)"),
         signals(&["replica.seconds_behind", "replica.relay_log_bytes"], "g", "of the channel with the most; the first is absent while the source is not reached"),
-        signals(&["replica.received_position", "replica.applied_position"], "c, bytes", "in the source's binary log, summed over channels; a new log begins anew"),
-        signals(&["replica.receives", "replica.applies"], "g, code", "1: these threads run on all channels; 0: one stands still"),
+        signals(&["replica.received_position", "replica.applied_position"], "c, bytes", "in the source's binary log, summed over channels; it restarts with each new log"),
+        signals(&["replica.receives", "replica.applies"], "g, code", "1: these threads run on all channels; 0: one is stopped"),
     ],
     read: replica,
 };

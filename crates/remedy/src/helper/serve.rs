@@ -201,7 +201,7 @@ impl Helper<'_> {
             Request::Apply { cause, seconds } => {
                 let entry = self.apply(asker, &cause, seconds)?;
                 (self.say)(&format!(
-                    "lease {} of {cause} for {seconds} s: user {asker} asked for it",
+                    "lease {} of {cause} for {seconds} s: requested by user {asker}",
                     entry.id
                 ));
                 Ok(Answer::Made(Box::new(entry)))

@@ -62,7 +62,7 @@ pub(super) fn stall(incident: &Incident) -> Markup {
     // Captures of other tools need not tell a time of day.
     let times = match incident.clock.is_known() {
         false => Markup::literal(
-            "<div class=\"wide\"><dt>Time</dt><dd>not in the input; times below are counted from its begin</dd></div>",
+            "<div class=\"wide\"><dt>Time</dt><dd>not in the input; times below are counted from its start</dd></div>",
         ),
         true => {
             let (end, lasted) = match stall.end {

@@ -61,7 +61,7 @@ impl Filter {
         let name = expression.get(..at).unwrap_or_default().trim();
         let text = expression.get(at + sign.len()..).unwrap_or_default().trim();
         let what = match name.to_ascii_lowercase().as_str() {
-            "" => return Err(format!("'{expression}': nothing stands before '{sign}'")),
+            "" => return Err(format!("'{expression}': there is nothing before '{sign}'")),
             "user" => Field::User,
             "host" => Field::Host,
             "db" | "database" => Field::Database,

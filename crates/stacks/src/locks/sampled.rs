@@ -165,7 +165,7 @@ pub(super) fn absences(scene: &Scene<'_>) -> Vec<Absent> {
             "what threads wait for",
             Reason::Failed,
             format!(
-                "{nameless} of {waiting} waits seen have no function names: they are told by address only, and those on \
+                "{nameless} of {waiting} waits seen have no function names: they are distinguished only by address, and those on \
                  condition variables may be idling; debug symbols of the server name them"
             ),
         ));

@@ -37,7 +37,7 @@ const PLAIN: [(&str, &str); 10] = [
     ),
     ("the CPU samples are in", "the CPU time went into"),
     (
-        "the samples beside the server are in",
+        "the samples outside the server are in",
         "the CPU time of other programs went into",
     ),
     (

@@ -223,11 +223,7 @@ fn says(incident: &Incident, strip: &Strip) -> String {
     let stats = curve.and_then(|curve| Some((curve, curve.stats(incident.window)?)));
     stats.map_or_else(String::new, |(curve, stats)| {
         let say = |value| curve.quantity.to_short_text(value);
-        format!(
-            "{} on average, {} at the most",
-            say(stats.mean),
-            say(stats.max)
-        )
+        format!("{} on average, at most {}", say(stats.mean), say(stats.max))
     })
 }
 
