@@ -204,7 +204,8 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
             let holds = if limits.wants_high() {
                 value >= limit
             } else {
-                value <= limit
+                // What was nothing in calm has not stopped.
+                value <= limit && baseline > 0.0
             };
             match holds {
                 true => Judged::Holds {
