@@ -10,6 +10,11 @@
 //! **Tables of the host** share `columns.rs`: `Head` finds the cell below a name, `Column` says what signal it
 //! becomes, `Sums` makes counters of rates. `Read::push_each` adds moments a second apart.
 //!
+//! **Where the stall is** (`stall_span.rs`). Other tools begin late and go on when it is over. The number of running
+//! sessions falls into a busy and a calm group; the stall is from the first to the last busy reading, unless each
+//! session gets more done in it. What tells no time belongs to it. `model::Incident::calm_after` is what it is
+//! compared with where nothing was taken before.
+//!
 //! **Names that are always there** (`Format::is_inventory`). `/proc/slabinfo`, `sysctl -a` and the like have the same
 //! names whatever happens. That a whole print has one tells nothing; of a few lines somebody chose these.
 //!
