@@ -13,7 +13,7 @@ use super::transaction::{ActiveTransaction, Block, LockWait, start_block};
 /// Most lock waits that are kept. Their number is counted beyond it.
 pub const LOCK_WAITS_MAX: usize = 1_000;
 
-/// Most blockers that are kept: the longest active.
+/// Most blockers that are kept: those that wait for nobody before those that do, the longest active first.
 pub const BLOCKERS_MAX: usize = 20;
 
 /// The TRANSACTIONS section, in numbers. Counts are of the transactions that the text lists:
@@ -209,8 +209,15 @@ impl Transactions {
     }
 
     fn keep_longest(&mut self) {
+        // Ages are whole seconds, and who came first is listed last: where many wait for one, most are as old as it.
+        let longest = |a: &ActiveTransaction, b: &ActiveTransaction| {
+            let by_age = b.active_seconds.total_cmp(&a.active_seconds);
+            by_age.then(a.waits.cmp(&b.waits))
+        };
+        self.active.sort_by(longest);
+        self.blockers
+            .sort_by(|a, b| a.waits.cmp(&b.waits).then(longest(a, b)));
         for list in [&mut self.blockers, &mut self.active] {
-            list.sort_by(|a, b| b.active_seconds.total_cmp(&a.active_seconds));
             list.truncate(BLOCKERS_MAX);
         }
     }
@@ -286,6 +293,30 @@ mod tests {
         assert_eq!(summary.longest_active_connection_id, Some(1001));
         assert_eq!(summary.longest_lock_wait_seconds, None);
         assert!(!summary.list_cut);
+    }
+
+    #[test]
+    fn who_waits_for_nobody_is_kept_however_many_of_its_age_wait_behind_it() {
+        let mut text =
+            String::from("------------\nTRANSACTIONS\n------------\nTrx id counter 900\n");
+        for id in 100..160 {
+            text += &format!(
+                "---TRANSACTION {id}, ACTIVE 8 sec starting index read\n\
+                 LOCK WAIT 2 lock struct(s), heap size 1128, 1 row lock(s)\n\
+                 MariaDB thread id {id}, OS thread handle 1, query id 2 localhost root Updating\nupdate t set a = ?\n\
+                 ------- TRX HAS BEEN WAITING 7543570 us FOR THIS LOCK TO BE GRANTED:\n"
+            );
+        }
+        text += "---TRANSACTION 99, ACTIVE 8 sec\n\
+                 2 lock struct(s), heap size 1128, 1 row lock(s), undo log entries 1\n\
+                 MariaDB thread id 39, OS thread handle 1, query id 1 localhost root\n\
+                 --------\nFILE I/O\n--------\n";
+        let status = parse(&text);
+        assert_eq!(status.lock_waits.len(), 60);
+        for first in [&status.blockers[0], &status.active[0]] {
+            assert_eq!((first.connection_id, first.waits), (Some(39), false));
+        }
+        assert!(status.blockers[1].waits);
     }
 
     #[test]
