@@ -112,6 +112,7 @@ mod tests {
             longest: vec![session("SELECT ?"), session("")],
             idle: Vec::new(),
             idle_count: 0,
+            replicas: Vec::new(),
         };
         let json = serde_json::to_string(&list).unwrap();
         let read: ListView = serde_json::from_str(&json).unwrap();

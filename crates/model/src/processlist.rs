@@ -52,6 +52,9 @@ pub struct ProcessList {
     /// How many there were, those that are not in `idle` included.
     #[serde(default, skip_serializing_if = "is_none")]
     pub idle_count: u64,
+    /// Sessions that send the binary log to a replica.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<Session>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -77,5 +80,69 @@ impl ProcessList {
         self.by_class
             .values()
             .fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// Those of the longest that are wanted, in crowds: of one account with one and the same statement. Of each its
+    /// longest session and how many there are, the largest first; its host is empty where they come from several.
+    pub fn crowds(&self, wanted: impl Fn(&Session) -> bool) -> Vec<(u64, Session)> {
+        let mut crowds: Vec<(u64, Session)> = Vec::new();
+        for session in self.longest.iter().filter(|session| wanted(session)) {
+            let same =
+                |one: &Session| one.user == session.user && one.statement == session.statement;
+            match crowds.iter_mut().find(|(_, one)| same(one)) {
+                Some((count, one)) => {
+                    *count += 1;
+                    if one.host != session.host {
+                        one.host.clear();
+                    }
+                }
+                None => crowds.push((1, session.clone())),
+            }
+        }
+        crowds.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        crowds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crowd_is_of_one_account_and_one_statement() {
+        let session = |id: u64, user: &str, host: &str, statement: &str| Session {
+            id,
+            user: user.to_owned(),
+            host: host.to_owned(),
+            db: String::new(),
+            command: "Query".to_owned(),
+            seconds: 1.0,
+            state: String::new(),
+            statement: statement.to_owned(),
+        };
+        let list = ProcessList {
+            longest: vec![
+                session(1, "app", "web1", "select 1"),
+                session(2, "app", "web1", "select 2"),
+                session(3, "app", "web2", "select 2"),
+                session(4, "batch", "web1", "select 2"),
+                session(5, "app", "web1", "select 2"),
+                session(6, "app", "web1", "select 9"),
+            ],
+            ..ProcessList::default()
+        };
+        let crowds = list.crowds(|session| !session.statement.ends_with('9'));
+        let told: Vec<_> = crowds
+            .iter()
+            .map(|(count, one)| (*count, one.id, one.user.as_str(), one.host.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (3, 2, "app", ""),
+                (1, 1, "app", "web1"),
+                (1, 4, "batch", "web1")
+            ]
+        );
     }
 }

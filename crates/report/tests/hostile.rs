@@ -43,6 +43,7 @@ fn incident() -> Incident {
         longest: vec![session],
         idle: Vec::new(),
         idle_count: 0,
+        replicas: Vec::new(),
     };
     let thread = serde_json::json!([{ "tid": 1, "name": NASTY, "state": NASTY, "run_ms": 1e300, "wait_ms": -1 }]);
     for (kind, body) in [

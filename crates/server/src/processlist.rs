@@ -12,6 +12,9 @@ const LONGEST_MAX: usize = 50;
 /// Sleeping sessions kept in full, where others wait.
 const IDLE_MAX: usize = 20;
 
+/// Replicas that are kept: more than read from most servers.
+const REPLICAS_MAX: usize = 10;
+
 /// A session that has been in its statement for so long is counted by itself.
 const STUCK_SECONDS: f64 = 2.0;
 
@@ -49,6 +52,9 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         if NOT_ACTIVE.contains(&command) && !is_waiting_applier(row) {
             if command == "Sleep" && row.get("user") != "system user" {
                 asleep.push((seconds(row), row));
+            }
+            if command.starts_with("Binlog Dump") && list.replicas.len() < REPLICAS_MAX {
+                list.replicas.push(full(row, seconds(row)));
             }
             continue;
         }
@@ -197,6 +203,19 @@ mod tests {
         assert_eq!((list.sessions, list.active()), (2, 1));
         assert!(list.by_command.is_empty());
         assert_eq!(list.by_class[OTHER], 1);
+    }
+
+    #[test]
+    fn who_sends_to_a_replica_is_kept_and_does_nothing() {
+        let sends = "Master has sent all binlog to slave; waiting for more updates";
+        let list = list(&[
+            ("repl", "Binlog Dump", sends),
+            ("repl2", "Binlog Dump GTID", sends),
+            ("app", "Query", "Sending data"),
+        ]);
+        assert_eq!(list.active(), 1);
+        let users: Vec<&str> = list.replicas.iter().map(|one| one.user.as_str()).collect();
+        assert_eq!(users, ["repl", "repl2"]);
     }
 
     #[test]

@@ -215,7 +215,13 @@ fn processlist(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
     list.by_state = keys(pseudonyms, std::mem::take(&mut list.by_state));
     list.by_class = keys(pseudonyms, std::mem::take(&mut list.by_class));
     list.by_command = keys(pseudonyms, std::mem::take(&mut list.by_command));
-    for session in list.longest.iter_mut().chain(&mut list.idle) {
+    let replicas = &mut list.replicas;
+    for session in list
+        .longest
+        .iter_mut()
+        .chain(&mut list.idle)
+        .chain(replicas)
+    {
         session.user = names::user_(pseudonyms, &session.user);
         session.host = names::host_(pseudonyms, &session.host);
         session.db = schema(pseudonyms, &session.db);

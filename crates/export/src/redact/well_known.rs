@@ -413,7 +413,7 @@ pub(crate) const STRUCTURE: &str = "meta key value stall_trigger rule says sourc
     first_ms last_ms count what reason detail point change stack_frame image side nameless stack frames end snapshot method wall_us stopped_us threads \
     complete thread_run tid from_ms to_ms snapshots unmoved state syscall profile hz processors lost profile_count thread server lock_table stack_text \
     query_digest way query_class sqlite_master sqlite_autoindex table index view create select from where json_each json_extract over partition by order \
-    sessions by_command by_state by_user by_class longest user host db command seconds statement number futex address operation owner_word pointer_owner \
+    sessions by_command by_state by_user by_class longest replicas user host db command seconds statement number futex address operation owner_word pointer_owner \
     latch_owner depth sampled exact events stack_every cost_us switched_off_after_ms interval_ms locks conditions idle_threads chains links circular lock \
     waiters holder kernel_locks waits total_us max_us share callers holders path named_by symbol arena call-path owner-field by doing server_waits \
     fingerprint compat_id errors measures users hosts databases programs first_us last_us sample notes sum min max median p95 p99 stddev quantile_error \

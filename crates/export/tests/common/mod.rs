@@ -130,6 +130,16 @@ pub fn incident(planted: &Planted) -> Incident {
             statement: String::new(),
         }],
         idle_count: 1,
+        replicas: vec![Session {
+            id: 6,
+            user: user.clone(),
+            host: host.clone(),
+            db: String::new(),
+            command: "Binlog Dump".to_owned(),
+            seconds: 9000.0,
+            state: "Writing to net".to_owned(),
+            statement: String::new(),
+        }],
     };
     let status = format!(
         "=====================================\n2026-11-20 23:40:21 0x7f60 INNODB MONITOR OUTPUT\n=====================================\n\

@@ -364,6 +364,7 @@ fn processlist(bad: f64) -> ProcessList {
         longest: (0..12).map(|id| session(81_233 + id * 7)).collect(),
         idle: Vec::new(),
         idle_count: 0,
+        replicas: Vec::new(),
     }
 }
 
