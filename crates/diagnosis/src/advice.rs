@@ -2,10 +2,11 @@
 
 use model::Incident;
 
-use crate::actors::{self, Actor, Scene};
+use crate::actors::{self, Actor, SETTING, Scene};
 use crate::cause::{Advice, Cause, List};
 use crate::evidence::Evidence;
 use crate::once::once;
+use crate::setting;
 use crate::verdict::{Finding, Remedy};
 
 /// Places in a step, and what stands there where nothing is known.
@@ -35,12 +36,12 @@ impl Advice {
     /// The step as it is told where no incident is at hand.
     pub(crate) fn in_general(&self) -> Vec<String> {
         let general = actors::general(&self.who).unwrap_or_default();
-        let mut step = self.step.replace("{who}", general);
-        for (place, word) in PLACES {
-            step = step.replace(&format!("{{{place}}}"), word);
+        let mut step = self.step.clone();
+        for (place, word) in PLACES.into_iter().chain([(WHO, general)]) {
+            step = step.map(|step| step.replace(&format!("{{{place}}}"), word));
         }
         let find = self.unknown.iter().chain(&self.nobody).cloned();
-        find.chain([step]).collect()
+        find.chain(step).collect()
     }
 
     /// The steps for an incident with these actors.
@@ -48,11 +49,9 @@ impl Advice {
         let of_part = actors.iter().filter(|actor| actor.who == self.who);
         let steps: Vec<String> = of_part
             .filter_map(|actor| {
-                let text = match actor.sure {
-                    true => Some(&self.step),
-                    false => self.perhaps.as_ref(),
-                };
-                filled(text?, actor)
+                let perhaps = self.perhaps.as_ref().filter(|_| !actor.sure);
+                let step = self.step.as_ref().filter(|_| actor.sure);
+                filled(step.or(perhaps)?, actor)
             })
             .collect();
         match steps.is_empty() {
@@ -112,9 +111,12 @@ pub fn advise(cause: &Cause, incident: &Incident) -> (Vec<Actor>, Remedy) {
 
 /// Those of an incident that the remedy of a cause is about.
 fn of_parts(cause: &Cause, scene: &Scene<'_>) -> Vec<Actor> {
-    let parts = once(cause.advice.iter().map(|one| one.who.as_str()));
-    let parts = parts.into_iter();
-    parts.flat_map(|who| actors::having(who, scene)).collect()
+    let parts = once(cause.parts());
+    let found = |who: &str| match who.strip_prefix(SETTING) {
+        Some(name) => actors::told(who, setting::actor(cause, scene.incident, name)),
+        None => actors::having(who, scene),
+    };
+    parts.into_iter().flat_map(found).collect()
 }
 
 /// Puts the actors of an incident into a finding, and its remedy in words that fit them.

@@ -53,6 +53,11 @@ impl Cause {
         self.counting().map(Sign::source).collect()
     }
 
+    /// The parts that its advice is about: whom it would name (docs/reference/causes.md).
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.advice.iter().map(|one| one.who.as_str())
+    }
+
     /// A finding of it, without what speaks for it.
     pub(crate) fn finding(&self, level: Level, confidence: f64) -> Finding {
         Finding {
@@ -120,8 +125,8 @@ pub(crate) struct Advice {
     pub(crate) list: List,
     /// One of [`crate::actors::parts`].
     pub(crate) who: String,
-    /// What is done about each that has this part, with places for its values.
-    pub(crate) step: String,
+    /// What is done about each that has this part, with places for its values; absent: other steps say it.
+    pub(crate) step: Option<String>,
     /// The same where it is only one of those that may be it; absent: how to find it.
     pub(crate) perhaps: Option<String>,
     /// How to find it where nobody of the record has this part; absent: nothing is said.

@@ -50,6 +50,7 @@ mod profile_samples;
 mod provenance;
 mod rank;
 mod sentence;
+mod setting;
 mod sign;
 mod since_start;
 mod statement_time;

@@ -109,6 +109,21 @@ pub(crate) struct FactTest {
     pub(crate) show: Option<Show>,
 }
 
+impl FactTest {
+    /// Whether this value, as the server writes it, is the wanted one.
+    pub(crate) fn holds(&self, value: &str) -> bool {
+        let number = value.parse::<f64>();
+        let is = |fits: &dyn Fn(f64) -> bool| number.is_ok_and(fits);
+        match &self.wanted {
+            Wanted::Equals(text) => value.eq_ignore_ascii_case(text),
+            Wanted::Not(text) => !value.eq_ignore_ascii_case(text),
+            Wanted::Matches(pattern) => pattern.is_match(value),
+            Wanted::Above(limit) => is(&|number| number >= *limit),
+            Wanted::Below(limit) => is(&|number| number <= *limit),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) enum Wanted {
     Equals(String),

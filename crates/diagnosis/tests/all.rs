@@ -15,6 +15,7 @@ mod latches;
 mod lint;
 mod stacks_alone;
 mod text_kinds;
+mod things;
 mod undo;
 mod verdict;
 mod wire;

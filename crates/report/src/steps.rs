@@ -73,7 +73,9 @@ const BEFORE_PARENTHESES: [&str; 5] = ["IN", "USING", "VALUES", "AS", "ON"];
 pub(crate) fn who(actors: &[Actor]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for actor in actors {
-        let part = actor.who.replace('-', " ");
+        // Of a setting the name follows, which is told as well.
+        let part = actor.who.split(' ').next().unwrap_or_default();
+        let part = part.replace('-', " ");
         let line = match actor.sure {
             true => format!("{part}: {}", actor.says),
             false => format!("{part}, perhaps: {}", actor.says),

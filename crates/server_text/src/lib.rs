@@ -16,6 +16,7 @@
 //! cleaner took. These are known as whole phrases of constant words and short numbers. Such a phrase reveals nothing
 //! but its own presence.
 
+pub mod activity;
 mod error_log;
 pub mod innodb;
 mod status;

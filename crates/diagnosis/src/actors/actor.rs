@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::human::{Show, show};
 
-/// A session, a process or a disk that an incident names. What was not recorded is absent.
+/// A session, a crowd of them, a process, a disk or a setting that an incident names. What was not recorded is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Actor {
     /// Whose part it has: a name of the catalogue's `who` (docs/reference/causes.md).
@@ -22,6 +22,18 @@ pub struct Actor {
     /// The client's host, without its port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// How many sessions it is, where several of one account run the same: none of them has its connection told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u64>,
+    /// What these run, without literals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+    /// Name of a disk or a setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thing: Option<String>,
+    /// How it is: a setting's value, how busy a disk was, what an applier does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
     /// Class of its statement; absent while it runs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement_class: Option<String>,
@@ -64,27 +76,25 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Its name in a sentence: `connection 91 (app@web1)`, `process 4711`,
-    /// `transaction 5123 without a connection`.
+    /// Its name in a sentence: `connection 91 (app@web1)`, `40 sessions of app@web1`, `process 4711`,
+    /// `transaction 5123 without a connection`, `disk sda`.
     pub fn name(&self) -> String {
-        if let Some(id) = self.connection {
-            let host = self.host.as_deref().filter(|host| !host.is_empty());
-            let user = self.user.as_deref().filter(|user| !user.is_empty());
-            return match (user.map(plain), host.map(plain)) {
-                (Some(user), Some(host)) => format!("connection {id} ({user}@{host})"),
-                (Some(user), None) => format!("connection {id} ({user})"),
-                _ => format!("connection {id}"),
-            };
-        }
-        if let Some(program) = &self.program {
-            return format!("program {}", plain(program));
-        }
-        match (self.pid, &self.transaction) {
-            (Some(pid), _) => format!("process {pid}"),
-            (None, Some(transaction)) => {
-                format!("transaction {transaction} without a connection")
-            }
-            (None, None) => String::new(),
+        let known =
+            |name: &Option<String>| name.as_deref().filter(|name| !name.is_empty()).map(plain);
+        let account = match (known(&self.user), known(&self.host)) {
+            (Some(user), Some(host)) => format!("{user}@{host}"),
+            (user, _) => user.unwrap_or_default(),
+        };
+        match (self.sessions, self.connection, self.pid, &self.transaction) {
+            (Some(count), ..) => format!("{count} sessions of {account}"),
+            (_, Some(id), ..) if account.is_empty() => format!("connection {id}"),
+            (_, Some(id), ..) => format!("connection {id} ({account})"),
+            (.., Some(pid), _) => format!("process {pid}"),
+            (.., Some(transaction)) => format!("transaction {transaction} without a connection"),
+            _ => match (known(&self.program), known(&self.thing)) {
+                (Some(program), _) => format!("program {program}"),
+                (None, thing) => thing.unwrap_or_default(),
+            },
         }
     }
 
@@ -102,48 +112,39 @@ impl Actor {
     /// Says what is known of it.
     pub(super) fn reported(mut self) -> Self {
         let seconds = |value: f64| show(value, Show::Seconds);
-        let mut parts: Vec<String> = Vec::new();
-        match (
-            &self.statement_class,
-            self.running_seconds,
-            self.idle_seconds,
-        ) {
-            (Some(class), Some(time), _) => {
-                parts.push(format!("{} for {}", class.to_uppercase(), seconds(time)));
-            }
-            (Some(class), None, _) => parts.push(class.to_uppercase()),
-            (None, _, Some(time)) => parts.push(format!("idle for {}", seconds(time))),
-            (None, Some(time), None) => parts.push(format!("at work for {}", seconds(time))),
-            (None, None, None) if self.transaction.is_some() && self.connection.is_some() => {
-                parts.push("idle".to_owned());
-            }
-            (None, None, None) => {}
-        }
-        if let Some(time) = self.transaction_seconds {
-            parts.push(format!("transaction open for {}", seconds(time)));
-        }
-        if let Some(processors) = self.processors {
-            parts.push(format!(
-                "took {} of the CPUs",
-                show(processors, Show::Count)
-            ));
-        }
-        for (count, one, many) in [
-            (self.row_locks, "row lock", "row locks"),
-            (self.changed_rows, "changed row", "changed rows"),
+        let times = (self.idle_seconds, self.running_seconds);
+        let is_idle = self.transaction.is_some() && self.connection.is_some() && times.1.is_none();
+        let (does, time) = match (&self.statement_class, times) {
+            (Some(class), (_, time)) => (class.to_uppercase(), time),
+            (None, (Some(time), _)) => ("idle".to_owned(), Some(time)),
+            (None, (None, Some(time))) if time >= 1.0 => ("at work".to_owned(), Some(time)),
+            (None, _) => (if is_idle { "idle" } else { "" }.to_owned(), None),
+        };
+        let up_to = self.sessions.map_or("", |_| "up to ");
+        let mut parts: Vec<String> = self.value.iter().map(|value| plain(value)).collect();
+        parts.push(match time {
+            Some(time) if time >= 1.0 => format!("{does} for {up_to}{}", seconds(time)),
+            _ => does,
+        });
+        let open = self.transaction_seconds.map(seconds);
+        parts.extend(open.map(|time| format!("transaction open for {time}")));
+        let cpus = self.processors.map(|count| show(count, Show::Count));
+        parts.extend(cpus.map(|cpus| format!("took {cpus} of the CPUs")));
+        let s = |count: u64| if count == 1 { "" } else { "s" };
+        for (count, what) in [
+            (self.row_locks, "row lock"),
+            (self.changed_rows, "changed row"),
         ] {
-            if let Some(count) = count.filter(|count| *count > 0) {
-                parts.push(format!("{count} {}", if count == 1 { one } else { many }));
-            }
+            let some = count.filter(|count| *count > 0);
+            parts.extend(some.map(|count| format!("{count} {what}{}", s(count))));
         }
         if let Some(lock) = &self.lock {
-            let waiters = match self.waiters {
-                Some(1) => "1 waits for ".to_owned(),
-                Some(count) => format!("{count} wait for "),
-                None => String::new(),
-            };
+            let wait =
+                |count| format!("{count} {} for ", if count == 1 { "waits" } else { "wait" });
+            let waiters = self.waiters.map_or_else(String::new, wait);
             parts.push(format!("{waiters}{}", plain(lock)));
         }
+        parts.retain(|part| !part.is_empty());
         self.says = match parts.is_empty() {
             true => self.name(),
             false => format!("{}: {}", self.name(), parts.join(", ")),

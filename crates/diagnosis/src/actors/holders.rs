@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use model::Session;
+use server_text::activity::{self, Takes, Wait};
 use server_text::innodb::{ActiveTransaction, InnodbStatus};
 
 use super::actor::Actor;
 use super::scene::Scene;
-use super::statement::{self, Takes, Wait};
 
 /// Transactions that have row locks, are at least as old as the longest wait for one, and wait for nobody. One in its
 /// commit is none: who ends it has to wait for that as well.
@@ -25,7 +25,7 @@ pub(crate) fn rows_wait_for_commits(scene: &Scene) -> bool {
 
 fn commits(scene: &Scene, actor: &Actor) -> bool {
     let session = actor.connection.and_then(|id| scene.session(id));
-    session.is_some_and(statement::commits)
+    session.is_some_and(activity::commits)
 }
 
 fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
@@ -36,7 +36,7 @@ fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
     let Some(status) = &scene.innodb else {
         return Vec::new();
     };
-    let wait = longest_wait(status);
+    let wait = status.transactions.longest_lock_wait_seconds;
     // A prepared one only waits for its commit: who ends it has to wait for that as well.
     let may_hold = |one: &&ActiveTransaction| {
         let is_old = wait.is_none_or(|wait| one.active_seconds >= wait.floor());
@@ -53,7 +53,7 @@ pub(super) fn prepared(scene: &Scene) -> Vec<Actor> {
     let Some(status) = &scene.innodb else {
         return Vec::new();
     };
-    let Some(wait) = longest_wait(status) else {
+    let Some(wait) = status.transactions.longest_lock_wait_seconds else {
         return Vec::new();
     };
     let is_left = |one: &&ActiveTransaction| {
@@ -89,14 +89,6 @@ fn waited_behind(
         actor
     });
     actors.collect()
-}
-
-/// How long somebody waits for a row, by the status.
-fn longest_wait(status: &InnodbStatus) -> Option<f64> {
-    let waits = status.lock_waits.iter();
-    waits
-        .filter_map(|wait| wait.waiting_seconds)
-        .reduce(f64::max)
 }
 
 /// What most of those that wait for rows wait for, and how many these are.
@@ -140,7 +132,7 @@ pub(super) fn user_lock(scene: &Scene) -> Vec<Actor> {
 
 /// Who may hold the lock of all tables, where the statement that took it is over.
 pub(super) fn global_lock(scene: &Scene) -> Vec<Actor> {
-    let runs = |session: &Session| statement::is_global(&session.statement);
+    let runs = |session: &Session| activity::is_global(&session.statement);
     if scene.busy().iter().any(runs) {
         return Vec::new();
     }
@@ -166,8 +158,8 @@ pub(super) fn flush(scene: &Scene) -> Vec<Actor> {
         return Vec::new();
     };
     sessions(scene, |session| {
-        statement::works(session)
-            && !statement::is_global(&session.statement)
+        activity::works(session)
+            && !activity::is_global(&session.statement)
             && session.seconds >= wait
     })
 }
@@ -185,7 +177,7 @@ fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<
     let waiting: BTreeSet<u64> = scene
         .busy()
         .iter()
-        .filter(|session| statement::wait(&session.state).is_some())
+        .filter(|session| activity::wait(&session.state).is_some())
         .map(|session| session.id)
         .collect();
     let mut actors: Vec<Actor> = Vec::new();
@@ -200,7 +192,7 @@ fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<
     let transactions = scene.transactions().iter().filter(old);
     transactions.for_each(|one| add(scene.actor_of_transaction(one)));
     let busy = scene.busy().iter();
-    busy.filter(|session| statement::works(session) && session.seconds >= longest)
+    busy.filter(|session| activity::works(session) && session.seconds >= longest)
         .for_each(|session| add(scene.actor_of_session(session)));
     let (asleep, more) = scene.asleep();
     asleep
@@ -243,7 +235,7 @@ fn took(scene: &Scene, wanted: impl Fn(Takes) -> bool) -> Vec<Actor> {
 fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
     let waits = |id: u32| {
         let busy = scene.busy().iter();
-        busy.filter(|session| statement::wait(&session.state).is_some())
+        busy.filter(|session| activity::wait(&session.state).is_some())
             .any(|session| session.id == u64::from(id))
     };
     let reported = scene.reported.iter();
@@ -266,7 +258,7 @@ fn is_user_lock(lock: &str) -> bool {
 
 fn waits<'s>(scene: &'s Scene, wanted: Wait) -> Vec<&'s Session> {
     let busy = scene.busy().iter();
-    busy.filter(|session| statement::wait(&session.state) == Some(wanted))
+    busy.filter(|session| activity::wait(&session.state) == Some(wanted))
         .collect()
 }
 
@@ -285,12 +277,11 @@ pub(super) fn sessions(scene: &Scene, wanted: impl Fn(&Session) -> bool) -> Vec<
 }
 
 pub(super) fn surely(actors: impl IntoIterator<Item = Actor>) -> Vec<Actor> {
-    let actors = actors.into_iter();
-    let sure = actors.map(|actor| Actor {
+    let sure = |actor| Actor {
         sure: true,
         ..actor
-    });
-    sure.collect()
+    };
+    actors.into_iter().map(sure).collect()
 }
 
 /// One that nobody else can be in place of. `all`: nobody was left out.

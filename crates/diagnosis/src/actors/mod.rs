@@ -6,18 +6,23 @@
 //! **Who did it is determined after the finding** (`actors/`, `advice.rs`), by the part that a session has: the
 //! moment of the stall with most sessions at work, the InnoDB status with most waits, earlier statements that took a
 //! lock which outlives them, and locks that the server listed. A holder is a session that is at least as old as the
-//! longest wait and waits for nobody. Where there are several, none is said to be it.
+//! longest wait and waits for nobody. Where there are several, none is said to be it. Where no single session did it, it
+//! is a crowd of them that run the same (`crowds.rs`), a disk, or a setting (`setting.rs`).
 
 mod actor;
 mod at_work;
+mod crowds;
+mod disks;
 mod holders;
 mod programs;
 mod scene;
-mod statement;
 
 pub use actor::Actor;
 pub(crate) use holders::rows_wait_for_commits;
 pub(crate) use scene::Scene;
+
+/// How a part begins that is a setting: its name follows, as it has it among the facts.
+pub(crate) const SETTING: &str = "setting ";
 
 /// Actors of one kind that are told of a finding, at the most.
 const ACTORS_MAX: usize = 3;
@@ -27,7 +32,7 @@ const ACTORS_MAX: usize = 3;
 type Part = (&'static str, &'static str, fn(&Scene<'_>) -> Vec<Actor>);
 
 #[rustfmt::skip]
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 22] = [
     ("row-lock-holder", "the transaction in front", holders::row_locks),
     ("prepared-transaction", "the prepared transaction", holders::prepared),
     ("metadata-lock-holder", "the session in front", holders::metadata_lock),
@@ -41,6 +46,12 @@ const PARTS: [Part; 16] = [
     ("binlog-reader", "the reader of the binary log", at_work::binlog_reader),
     ("long-statement", "the statement", at_work::statements),
     ("oldest-transaction", "the oldest transaction", at_work::oldest_transaction),
+    ("applier", "the applier", at_work::appliers),
+    ("replica", "the replica", at_work::replicas),
+    ("common-statement", "the statement that most sessions run", crowds::common),
+    ("metadata-reader", "the program that asks", crowds::metadata_readers),
+    ("newcomer", "the clients that log in", crowds::newcomers),
+    ("busy-disk", "the disk", disks::busy_or_slow),
     ("busy-program", "the other program", programs::busy),
     ("map-reader", "the program that reads the map", programs::map_readers),
     ("server", "the server", at_work::server),
@@ -52,17 +63,23 @@ fn part(name: &str) -> Option<&'static Part> {
 
 /// The names of all parts.
 pub(crate) fn parts() -> String {
-    PARTS.map(|(name, ..)| name).join(", ")
+    PARTS.map(|(name, ..)| name).join(", ") + ", setting NAME"
 }
 
 /// What a part is called where nobody has it; nothing where there is none of this name.
 pub(crate) fn general(name: &str) -> Option<&'static str> {
-    part(name).map(|(_, general, _)| *general)
+    let setting = name.starts_with(SETTING).then_some("the setting");
+    setting.or_else(|| part(name).map(|(_, general, _)| *general))
 }
 
 /// Who has this part, those that most speaks for first.
 pub(crate) fn having(name: &str, scene: &Scene<'_>) -> Vec<Actor> {
     let found = part(name).map_or(Vec::new(), |(_, _, find)| find(scene));
+    told(name, found)
+}
+
+/// Of those that were found to have a part as many as are told.
+pub(crate) fn told(name: &str, found: impl IntoIterator<Item = Actor>) -> Vec<Actor> {
     let told = found.into_iter().take(ACTORS_MAX).map(|actor| Actor {
         who: name.to_owned(),
         ..actor.reported()

@@ -1,10 +1,10 @@
 //! What an incident tells of who did what, at the moment of the stall that shows most.
 
 use model::{Holder, HolderBy, Incident, Millis, ProcessList, Session, TextKind};
+use server_text::activity::{self, Takes};
 use server_text::innodb::{self, ActiveTransaction, InnodbStatus};
 
 use super::actor::Actor;
-use super::statement::{self, Takes};
 use crate::evidence::Evidence;
 
 /// Statuses of InnoDB that are read, the latest of the stall.
@@ -23,7 +23,7 @@ pub(super) struct ReportedHolder<'a> {
 /// The moment.
 pub(crate) struct Scene<'a> {
     /// The incident.
-    pub(super) incident: &'a Incident,
+    pub(crate) incident: &'a Incident,
     /// The processlist of the stall with most sessions at work, the latest of these.
     pub(super) list: Option<ProcessList>,
     /// When it was taken, milliseconds since 1970 UTC.
@@ -66,13 +66,13 @@ impl<'a> Scene<'a> {
             *at <= stall.to
                 && list
                     .statements()
-                    .any(|text| statement::takes(text).is_some())
+                    .any(|text| activity::takes(text).is_some())
         });
         let mut took: Vec<(Takes, Session)> = Vec::new();
         for (at, _) in taking.rev().take(TAKING_MAX) {
             let sessions = full(*at).map(|list| list.longest).unwrap_or_default();
             for session in sessions {
-                if let Some(takes) = statement::takes(&session.statement)
+                if let Some(takes) = activity::takes(&session.statement)
                     && took.iter().all(|(_, known)| known.id != session.id)
                 {
                     took.push((takes, session));
@@ -130,7 +130,7 @@ impl<'a> Scene<'a> {
             .list
             .as_ref()
             .is_some_and(|list| list.active() > list.longest.len() as u64);
-        is_cut || busy.any(|session| statement::works(session) && !is_beside(session.id))
+        is_cut || busy.any(|session| activity::works(session) && !is_beside(session.id))
     }
 
     /// Active transactions, the longest first.

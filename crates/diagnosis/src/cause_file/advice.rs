@@ -12,7 +12,6 @@ impl Reader<'_> {
     pub(super) fn advice(&self, spanned: &Spanned<RawAdvice>) -> Read<Advice> {
         let raw = spanned.get_ref();
         self.there(&raw.who, "who", spanned.span().start)?;
-        self.there(&raw.step, "step", spanned.span().start)?;
         let who = raw.who.get_ref();
         if actors::general(who).is_none() {
             let problem = format!("'{who}' is none of {}", actors::parts());
@@ -25,7 +24,7 @@ impl Reader<'_> {
         Ok(Advice {
             list: raw.list,
             who: who.clone(),
-            step: self.step(&raw.step, "step")?,
+            step: optional(&raw.step, "step")?,
             perhaps: optional(&raw.perhaps, "perhaps")?,
             unknown: optional(&raw.unknown, "unknown")?,
             nobody: optional(&raw.nobody, "nobody")?,

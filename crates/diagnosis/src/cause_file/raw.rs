@@ -68,8 +68,7 @@ pub(super) struct RawAdvice {
     pub(super) list: List,
     #[serde(default = "nothing")]
     pub(super) who: Spanned<String>,
-    #[serde(default = "nothing")]
-    pub(super) step: Spanned<String>,
+    pub(super) step: Option<Spanned<String>>,
     pub(super) perhaps: Option<Spanned<String>>,
     pub(super) unknown: Option<Spanned<String>>,
     pub(super) nobody: Option<Spanned<String>>,

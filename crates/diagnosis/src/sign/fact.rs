@@ -16,17 +16,14 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
             false => Outcome::Unknown(BTreeSet::from([test.name.clone()])),
         };
     };
-    let number = value.parse::<f64>().ok();
-    let (holds, limit) = match &test.wanted {
-        Wanted::Equals(text) => (value.eq_ignore_ascii_case(text), None),
-        Wanted::Not(text) => (!value.eq_ignore_ascii_case(text), None),
-        Wanted::Matches(pattern) => (pattern.is_match(value), None),
-        Wanted::Above(limit) => (number.is_some_and(|number| number >= *limit), Some(*limit)),
-        Wanted::Below(limit) => (number.is_some_and(|number| number <= *limit), Some(*limit)),
-    };
-    if !holds {
+    if !test.holds(value) {
         return Outcome::Not(format!("{} is {value}", test.name));
     }
+    let number = value.parse::<f64>().ok();
+    let limit = match test.wanted {
+        Wanted::Above(limit) | Wanted::Below(limit) => Some(limit),
+        Wanted::Equals(_) | Wanted::Not(_) | Wanted::Matches(_) => None,
+    };
     let text = match (number, test.show) {
         (Some(number), Some(show)) => human::show(number, show),
         _ => value.to_owned(),

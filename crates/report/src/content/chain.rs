@@ -262,23 +262,8 @@ mod tests {
         Actor {
             who: who.to_owned(),
             sure: true,
-            says: String::new(),
             connection: Some(id),
-            user: None,
-            host: None,
-            statement_class: None,
-            idle_seconds: None,
-            running_seconds: None,
-            transaction: None,
-            transaction_seconds: None,
-            row_locks: None,
-            changed_rows: None,
-            lock: None,
-            waiters: None,
-            pid: None,
-            program: None,
-            processors: None,
-            seen_ms: None,
+            ..Actor::default()
         }
     }
 

@@ -1,6 +1,6 @@
-//! Who did it, as far as somebody is known: a session, a process, a disk, a kind of statement.
+//! Who did it, as far as somebody is known: a session, a process, a disk, a setting, a kind of statement.
 
-use diagnosis::{Actor, Finding};
+use diagnosis::{Actor, Catalogue, Finding};
 use model::{Counted, Incident, QueryMethod};
 
 use super::confidence::witness_text;
@@ -31,11 +31,17 @@ const THINGS: [&str; 2] = ["disk", "filesystem"];
 /// A longer text ends at the end of a clause, in characters.
 const THING_MAX: usize = 100;
 
+/// Parts of those whose statement may as well be what suffers: what came more often, or took most time, is told rather.
+const COMMON: &str = "common-statement";
+
+/// How the part of a setting begins.
+const SETTING: &str = "setting ";
+
 /// In one or two sentences.
 pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
     // The server is who suffers it.
     let actors = finding.actors.iter().filter(|actor| actor.who != "server");
-    let mut actors: Vec<&Actor> = actors.collect();
+    let (common, mut actors): (Vec<&Actor>, Vec<_>) = actors.partition(|one| one.who == COMMON);
     actors.sort_by_key(|actor| rank(actor));
     let mut lines: Vec<String> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -53,13 +59,41 @@ pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
     if names.len() > ACTORS_MAX {
         lines.push(format!("{} more with --full.", names.len() - ACTORS_MAX));
     }
-    if !lines.is_empty() {
-        return lines.join(" ");
+    let is_setting = |actor: &&Actor| actor.who.starts_with(SETTING);
+    let statement = || {
+        let common = || common.first().map(|one| sentence(&says(one)));
+        statements(incident)
+            .or_else(|| slow_statement(incident, finding))
+            .or_else(common)
+    };
+    if lines.is_empty() {
+        lines.extend(thing(finding).or_else(statement));
+    } else if lines.len() < ACTORS_MAX && actors.iter().all(is_setting) {
+        // A setting does nothing by itself.
+        lines.extend(statement());
     }
-    thing(finding)
-        .or_else(|| statements(incident))
-        .or_else(|| slow_statement(incident, finding))
-        .unwrap_or_else(|| "Unknown: the recording names nobody.".to_owned())
+    match lines.is_empty() {
+        true => format!("Unknown: {}.", lacking(finding)),
+        false => lines.join(" "),
+    }
+}
+
+/// What would have named somebody, by the first part that the cause is about.
+fn lacking(finding: &Finding) -> &'static str {
+    let cause = Catalogue::builtin().get(&finding.cause);
+    let part = cause.and_then(|cause| cause.parts().find(|part| *part != "server"));
+    match part.unwrap_or_default() {
+        "row-lock-holder" | "prepared-transaction" | "oldest-transaction" => {
+            "no status of InnoDB in the stall shows it"
+        }
+        "busy-program" | "map-reader" => "no profile or top in the stall shows it",
+        "busy-disk" => "no recorded disk was busy or slow",
+        "replica" => "no recorded processlist has a replica",
+        COMMON => "no statement was common to most sessions",
+        "" => "the recording names nobody",
+        part if part.starts_with(SETTING) => "the recorded settings do not show it",
+        _ => "no processlist in the stall shows it",
+    }
 }
 
 /// Who is surely in front comes first, then who else surely has a part in it.
@@ -74,6 +108,12 @@ fn is_in_front(actor: &Actor) -> bool {
 
 /// An actor with what it does.
 fn says(actor: &Actor) -> String {
+    let (name, value) = (actor.name(), actor.value.as_deref().unwrap_or_default());
+    if actor.who.starts_with(SETTING) {
+        let the = if actor.sure { "The" } else { "Perhaps the" };
+        return format!("{the} setting {name} is {value}");
+    }
+    let are_many = actor.sessions.is_some();
     let part = match actor.who.as_str() {
         "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" | "user-lock-holder" => {
             "holds the lock"
@@ -86,18 +126,37 @@ fn says(actor: &Actor) -> String {
         "global-lock-statement" => "wants the lock of all tables",
         "binlog-reader" => "reads the binary log",
         "oldest-transaction" => "has the oldest transaction",
+        "applier" => "applies what the replica received",
+        "replica" => "reads the binary log as a replica",
+        "metadata-reader" if are_many => "ask for metadata",
+        "metadata-reader" => "asks for metadata",
+        "newcomer" if are_many => "log in",
+        "newcomer" => "logs in",
+        COMMON => "run the same",
+        "busy-disk" => "was busy or slow",
+        "busy-program" => "uses the processors",
+        "map-reader" => "walks through the memory map",
         _ => "runs long",
     };
-    let name = actor.name();
     let who = match actor.sure {
         true => capital(&name),
         false => format!("Perhaps {name}"),
     };
+    // The server counts in seconds.
+    let time = actor.running_seconds.filter(|time| *time >= 1.0);
+    if let Some(statement) = &actor.statement {
+        let up_to = if are_many { "up to " } else { "" };
+        let time = time.map_or_else(String::new, |time| format!(" for {up_to}{}", span(time)));
+        let statement = quoted(statement, STATEMENT_MAX);
+        return format!("{who} {part}{time}: {statement}");
+    }
     let mut does: Vec<String> = Vec::new();
+    does.extend((!value.is_empty()).then(|| value.to_owned()));
     let class = actor.statement_class.as_ref();
     // Of SHOW only some forms have a class of their own.
     let class = class.map(|class| class.trim_end_matches(" other").to_uppercase());
-    match (class, actor.running_seconds, actor.idle_seconds) {
+    let class = class.filter(|class| class != "OTHER");
+    match (class, time, actor.idle_seconds) {
         (Some(class), Some(time), _) => does.push(format!("{class} for {}", span(time))),
         (Some(class), None, _) => does.push(class),
         (None, _, Some(time)) => does.push(format!("idle for {}", span(time))),
@@ -282,6 +341,93 @@ mod tests {
         );
         finding.remedy.now.clear();
         assert!(who(&incident, &finding).starts_with("Unknown"));
+        // A crowd is told where no count of statements says more, and behind a setting.
+        let crowd = Actor {
+            who: COMMON.to_owned(),
+            sessions: Some(43),
+            user: Some("shop".to_owned()),
+            statement: Some("select c from t where id in (?)".to_owned()),
+            running_seconds: Some(0.0),
+            ..Actor::default()
+        };
+        let setting = Actor {
+            who: "setting variables.innodb_thread_concurrency".to_owned(),
+            sure: true,
+            thing: Some("innodb_thread_concurrency".to_owned()),
+            value: Some("2".to_owned()),
+            ..Actor::default()
+        };
+        finding.actors = vec![crowd];
+        let common = "Perhaps 43 sessions of shop run the same: select c from t where id in (?).";
+        assert_eq!(who(&incident, &finding), common);
+        finding.actors.push(setting);
+        assert_eq!(
+            who(&incident, &finding),
+            format!("The setting innodb_thread_concurrency is 2. {common}")
+        );
+    }
+
+    #[test]
+    fn what_would_have_named_somebody_is_told() {
+        let lacks = |cause: &str| {
+            lacking(&Finding {
+                cause: cause.to_owned(),
+                ..Finding::default()
+            })
+        };
+        assert_eq!(lacks("slow-fsync"), "no recorded disk was busy or slow");
+        assert_eq!(
+            lacks("semisync-ack"),
+            "no recorded processlist has a replica"
+        );
+        assert_eq!(lacks("a cause of my own"), "the recording names nobody");
+        // None of the built-in parts is forgotten: a word for it is about where it would stand.
+        for cause in Catalogue::builtin().causes() {
+            let has_part = cause.parts().any(|part| part != "server");
+            assert_eq!(lacks(&cause.id) == lacks(""), !has_part, "{}", cause.id);
+        }
+    }
+
+    #[test]
+    fn things_and_crowds_say_what_they_were_like() {
+        let disk = Actor {
+            who: "busy-disk".to_owned(),
+            sure: true,
+            thing: Some("disk sda".to_owned()),
+            value: Some("93 % busy, 34 ms a request, 0.8 ms before".to_owned()),
+            ..Actor::default()
+        };
+        assert_eq!(
+            says(&disk),
+            "Disk sda was busy or slow: 93 % busy, 34 ms a request, 0.8 ms before"
+        );
+        let readers = Actor {
+            who: "metadata-reader".to_owned(),
+            sure: true,
+            sessions: Some(30),
+            user: Some("monitor".to_owned()),
+            host: Some("10.0.0.5".to_owned()),
+            statement: Some("select table_rows from information_schema.tables".to_owned()),
+            running_seconds: Some(12.0),
+            ..Actor::default()
+        };
+        assert_eq!(
+            says(&readers),
+            "30 sessions of monitor@10.0.0.5 ask for metadata for up to 12 s: select table_rows from information_schema.tables."
+        );
+        let applier = Actor {
+            who: "applier".to_owned(),
+            sure: true,
+            connection: Some(16),
+            user: Some("system user".to_owned()),
+            value: Some("Applying batch of row changes (update)".to_owned()),
+            running_seconds: Some(70.0),
+            ..Actor::default()
+        };
+        assert_eq!(
+            says(&applier),
+            "Connection 16 (system user) applies what the replica received: Applying batch of row changes (update), active for 1 min 10 s"
+        );
     }
 
     #[test]
