@@ -10,7 +10,7 @@ use crate::fallback::is_imported;
 use crate::frames::Frames;
 use crate::interned::Interned;
 use crate::list_view::ListView;
-use crate::named::Meanings;
+use crate::meanings::Meanings;
 use crate::profile_samples::ProfileSamples;
 use crate::statuses::Status;
 use crate::thread_runs::Runs;

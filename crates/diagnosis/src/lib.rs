@@ -41,6 +41,7 @@ mod human;
 mod interned;
 mod judge;
 mod list_view;
+mod meanings;
 mod measure;
 mod mechanism;
 mod named;

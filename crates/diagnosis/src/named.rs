@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{Mention, StackId, StackTable, TextKind, WaitCounting};
+use model::{Mention, StackId, TextKind, WaitCounting};
 
 use crate::evidence::Evidence;
+use crate::meanings::{GENERAL, Meanings};
 use crate::provenance;
 use crate::statement_time;
 use crate::statuses::{LINES_MAX, cut};
@@ -19,18 +20,6 @@ const SHAPES_MAX: usize = 5_000;
 
 /// The name of what sessions are in that were killed.
 const KILLED: &str = "command: Killed";
-
-/// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
-const GENERAL: [&str; 8] = [
-    "libc",
-    "threads",
-    "kernel-scheduler",
-    "kernel-lock",
-    "kernel-interrupt",
-    "innodb-latch",
-    "executor",
-    "other",
-];
 
 /// Where something was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,69 +227,22 @@ impl AllNamed {
     }
 }
 
-/// What the functions of a record mean, each looked up once.
-pub(crate) struct Meanings<'b> {
-    book: &'b StackTable,
-    /// By number of the frame.
-    of: Vec<Option<&'static Entry>>,
-}
-
-impl<'b> Meanings<'b> {
-    pub(crate) fn new(book: &'b StackTable) -> Self {
-        let lexicon = Lexicon::get();
-        let frames = book.frames().iter();
-        let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
-        Self {
-            book,
-            of: of.collect(),
-        }
+/// Counts a stack: its names, and the layer of the frame that says what it is for. What was on a processor did not
+/// idle, though each client's thread begins in a function in which it is parked without a client.
+fn count_stack(meanings: &Meanings, counted: &mut Counted, stack: StackId, count: u64) {
+    let known = || {
+        meanings
+            .frames(stack)
+            .filter_map(|(name, entry)| Some((name, entry?)))
+    };
+    counted.all += count;
+    let once: BTreeSet<&str> = meanings.frames(stack).map(|(name, _)| name).collect();
+    for name in once {
+        counted.name(Kind::Function, name, count);
     }
-
-    /// The frames of a stack, innermost first.
-    pub(crate) fn frames(
-        &self,
-        stack: StackId,
-    ) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
-        let frames = self.book.stack(stack).frames.iter();
-        frames.filter_map(|id| {
-            let entry = self.of.get(id.0 as usize).copied().flatten();
-            Some((self.book.frame(*id)?.name.as_str(), entry))
-        })
-    }
-
-    /// Whether a thread idles. The function in which a client's thread begins is where it is parked without a client,
-    /// too: what it called tells whether it is.
-    pub(crate) fn is_idle(&self, stack: StackId) -> bool {
-        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
-        let tells = |entry: &&Entry| entry.role == Role::Idle || !GENERAL.contains(&entry.layer);
-        known
-            .find(tells)
-            .is_some_and(|first| first.role == Role::Idle)
-    }
-
-    /// Whether a thread waits for a lock or a condition of the program: its innermost function does, whatever it is for.
-    fn waits_for_lock(&self, stack: StackId) -> bool {
-        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
-        let first = known.next();
-        first.is_some_and(|entry| entry.role == Role::Waits && GENERAL.contains(&entry.layer))
-    }
-
-    /// Counts a stack: its names, and the layer of the frame that says what it is for. What was on a processor did not
-    /// idle, though each client's thread begins in a function in which it is parked without a client.
-    fn count(&self, counted: &mut Counted, stack: StackId, count: u64) {
-        let known = || {
-            self.frames(stack)
-                .filter_map(|(name, entry)| Some((name, entry?)))
-        };
-        counted.all += count;
-        let once: BTreeSet<&str> = self.frames(stack).map(|(name, _)| name).collect();
-        for name in once {
-            counted.name(Kind::Function, name, count);
-        }
-        let telling = known().find(|(_, entry)| !GENERAL.contains(&entry.layer));
-        if let Some((name, entry)) = telling.or_else(|| known().next()) {
-            counted.meaning(entry, name, count);
-        }
+    let telling = known().find(|(_, entry)| !GENERAL.contains(&entry.layer));
+    if let Some((name, entry)) = telling.or_else(|| known().next()) {
+        counted.meaning(entry, name, count);
     }
 }
 
@@ -322,7 +264,7 @@ fn profiles(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
     by_stack.map(|by_stack| {
         let mut counted = Counted::default();
         for (stack, count) in by_stack {
-            meanings.count(&mut counted, StackId(stack), count);
+            count_stack(meanings, &mut counted, StackId(stack), count);
         }
         counted
     })
@@ -342,9 +284,9 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
         if meanings.is_idle(stack) {
             continue;
         }
-        meanings.count(&mut all, stack, count);
+        count_stack(meanings, &mut all, stack, count);
         if !meanings.waits_for_lock(stack) {
-            meanings.count(&mut at_work, stack, count);
+            count_stack(meanings, &mut at_work, stack, count);
         }
     }
     if at_work.all * 2 > all.all {

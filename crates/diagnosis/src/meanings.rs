@@ -1,0 +1,64 @@
+//! What the functions of a record's stacks mean, by the lexicon.
+
+use lexicon::{Entry, Kind, Lexicon, Role};
+use model::{StackId, StackTable};
+
+/// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
+pub(crate) const GENERAL: [&str; 8] = [
+    "libc",
+    "threads",
+    "kernel-scheduler",
+    "kernel-lock",
+    "kernel-interrupt",
+    "innodb-latch",
+    "executor",
+    "other",
+];
+
+/// What the functions of a record mean, each looked up once.
+pub(crate) struct Meanings<'b> {
+    book: &'b StackTable,
+    /// By number of the frame.
+    of: Vec<Option<&'static Entry>>,
+}
+
+impl<'b> Meanings<'b> {
+    pub(crate) fn new(book: &'b StackTable) -> Self {
+        let lexicon = Lexicon::get();
+        let frames = book.frames().iter();
+        let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
+        Self {
+            book,
+            of: of.collect(),
+        }
+    }
+
+    /// The frames of a stack, innermost first.
+    pub(crate) fn frames(
+        &self,
+        stack: StackId,
+    ) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
+        let frames = self.book.stack(stack).frames.iter();
+        frames.filter_map(|id| {
+            let entry = self.of.get(id.0 as usize).copied().flatten();
+            Some((self.book.frame(*id)?.name.as_str(), entry))
+        })
+    }
+
+    /// Whether a thread idles. The function in which a client's thread begins is where it is parked without a client,
+    /// too: what it called tells whether it is.
+    pub(crate) fn is_idle(&self, stack: StackId) -> bool {
+        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
+        let tells = |entry: &&Entry| entry.role == Role::Idle || !GENERAL.contains(&entry.layer);
+        known
+            .find(tells)
+            .is_some_and(|first| first.role == Role::Idle)
+    }
+
+    /// Whether a thread waits for a lock or a condition of the program: its innermost function does, whatever it is for.
+    pub(crate) fn waits_for_lock(&self, stack: StackId) -> bool {
+        let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
+        let first = known.next();
+        first.is_some_and(|entry| entry.role == Role::Waits && GENERAL.contains(&entry.layer))
+    }
+}
