@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use crate::cause::Cause;
 use crate::cause_file::{self, CatalogueError, CauseFile};
 use crate::names::Compiled;
+use model::OrderBy;
 
 /// The files of `causes/`, as (name, packed text), embedded by `build.rs`.
 const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/causes.rs"));
@@ -168,7 +169,7 @@ impl Catalogue {
         let kept = (self.causes.iter()).filter(|cause| !own.contains_key(&cause.id));
         let mut causes: Vec<Cause> = kept.cloned().collect();
         causes.extend(own.into_values().map(|file| file.cause));
-        causes.sort_by(|left, right| left.id.cmp(&right.id));
+        causes.order_by(|left, right| left.id.cmp(&right.id));
         Self {
             causes: causes.into(),
         }

@@ -1,7 +1,7 @@
 //! What a record shows where no cause of the catalogue fits: whoever reads one sentence only must not miss what the
 //! server itself says.
 
-use model::{HolderBy, Incident, LockRow, TextKind};
+use model::{HolderBy, Incident, LockRow, OrderBy, TextKind};
 
 use crate::human::{Show, show};
 
@@ -60,7 +60,7 @@ fn locks(incident: &Incident) -> Vec<String> {
         .filter(|row| row.waiters_max > 0)
         .filter_map(told)
         .collect();
-    rows.sort_by_key(|(waiters, ..)| std::cmp::Reverse(*waiters));
+    rows.order_by_key(|(waiters, ..)| std::cmp::Reverse(*waiters));
     let rows = rows.into_iter().take(LOCKS_MAX);
     rows.map(|(waiters, lock, holder)| {
         let waits = match waiters {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{Mention, StackId, TextKind, WaitCounting};
+use model::{Mention, OrderBy, StackId, TextKind, WaitCounting};
 
 use crate::evidence::Evidence;
 use crate::meanings::{GENERAL, Meanings};
@@ -183,7 +183,7 @@ impl AllNamed {
     fn take(&mut self, seen: Seen, counted: Counted) {
         let whole = counted.all.max(1) as f64;
         let mut names: Vec<_> = counted.names.into_iter().collect();
-        names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        names.order_by_key(|(_, count)| std::cmp::Reverse(*count));
         let names = names.into_iter().take(NAMES_MAX);
         self.names.extend(names.map(|((kind, name), count)| Named {
             seen,
@@ -194,7 +194,7 @@ impl AllNamed {
         let mut layers: Vec<InLayer> = Vec::new();
         for (layer, names) in counted.layers {
             let mut names: Vec<_> = names.into_iter().collect();
-            names.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+            names.order_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
             let count: u64 = names.iter().map(|(_, (count, _))| *count).sum();
             let Some((_, (_, entry))) = names.first() else {
                 continue;
@@ -207,7 +207,7 @@ impl AllNamed {
                 names: names.into_iter().map(|(name, _)| name).collect(),
             });
         }
-        layers.sort_by(|left, right| right.share.total_cmp(&left.share));
+        layers.order_by(|left, right| right.share.total_cmp(&left.share));
         self.layers.extend(layers);
     }
 

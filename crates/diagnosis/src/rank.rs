@@ -8,6 +8,7 @@ use crate::cause::ANY_CAUSE;
 use crate::chains::Effect;
 use crate::named::AllNamed;
 use crate::verdict::{Finding, Level, Relation};
+use model::OrderBy;
 
 /// Adds the relations and puts the findings in order: the strongest first, but a consequence after
 /// its root, and what only makes another worse after that other. `seen` are consequences that the
@@ -87,7 +88,7 @@ pub(crate) fn put_root_first(findings: &mut Vec<Finding>, mut root: Finding) {
 
 /// Roots before their consequences, else the strongest first.
 fn in_order(mut rest: Vec<Finding>, links: &[Link]) -> Vec<Finding> {
-    rest.sort_by(stronger_first);
+    rest.order_by(stronger_first);
     let mut ordered: Vec<Finding> = Vec::new();
     while !rest.is_empty() {
         // Those that wait for each other in a circle hold each other back for nothing; for a root outside of it they do wait.

@@ -29,6 +29,7 @@ use crate::judge;
 use crate::measure::Sign;
 use crate::named::{AllNamed, InLayer, Named, Seen};
 use crate::verdict::{Finding, Level, Witness};
+use model::OrderBy;
 
 /// Suspicions that are told, at the most.
 const SUSPICIONS_MAX: usize = 3;
@@ -284,7 +285,7 @@ impl Weights {
             let is_symptom = cause.effect_of.iter().any(|id| id == ANY_CAUSE);
             weight * if is_symptom { SYMPTOM_SHARE } else { 1.0 }
         };
-        all.sort_by(|left, right| order(right).total_cmp(&order(left)));
+        all.order_by(|left, right| order(right).total_cmp(&order(left)));
         all.truncate(SUSPICIONS_MAX);
         all.into_iter()
             .map(|(weight, cause, said)| finding(cause, weight, said, evidence))
@@ -293,7 +294,7 @@ impl Weights {
 }
 
 fn finding(cause: &Cause, weight: f64, mut said: Said, evidence: &Evidence) -> Finding {
-    said.sort_by(|left, right| right.0.total_cmp(&left.0));
+    said.order_by(|left, right| right.0.total_cmp(&left.0));
     let mut witnesses: Vec<Witness> = Vec::new();
     for (_, witness) in said {
         if witnesses.len() < WITNESSES_MAX && !witnesses.iter().any(|one| one.says == witness.says)

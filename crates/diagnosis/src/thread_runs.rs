@@ -1,7 +1,7 @@
 //! Where the threads of a record stood, sorted by stack: each of dozens of signs looks at a few stacks
 //! of thousands of runs.
 
-use model::{Millis, StackEvidence, StackId, ThreadRun};
+use model::{Millis, OrderBy, StackEvidence, StackId, ThreadRun};
 
 use crate::grouped::Grouped;
 
@@ -27,7 +27,7 @@ impl<'a> Runs<'a> {
     pub(crate) fn new(stacks: &'a StackEvidence) -> Self {
         let notes = stacks.snapshots.iter();
         let mut snapshots: Vec<(Millis, u32)> = notes.map(|note| (note.at, note.threads)).collect();
-        snapshots.sort_by_key(|(at, _)| *at);
+        snapshots.order_by_key(|(at, _)| *at);
         let seen: Vec<(usize, RunSeen)> = (0..)
             .zip(&stacks.runs)
             .map(|(place, run)| {

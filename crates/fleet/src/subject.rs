@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::row::{Hash64, IncidentId, IncidentRow, Phase, StackKind, StackRow};
+use model::OrderBy;
 
 /// Stacks of a stall that are looked for in others.
 pub const STACKS_MAX: usize = 20;
@@ -67,7 +68,7 @@ fn heavier(stacks: &[StackRow]) -> Vec<Hash64> {
             more.push((excess, stack));
         }
     }
-    more.sort_by(|a, b| {
+    more.order_by(|a, b| {
         b.0.total_cmp(&a.0)
             .then(a.1.0.cast_signed().cmp(&b.1.0.cast_signed()))
     });

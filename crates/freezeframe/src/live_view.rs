@@ -11,6 +11,7 @@ use live::{
     Files, History, HistoryOptions, IncidentOutcome, Model, NotedStall, Options, Palette,
     Recording, RecordingKind, Source,
 };
+use model::OrderBy;
 
 use crate::args::LiveView;
 use crate::captures::{self, OpenedInput};
@@ -120,7 +121,7 @@ fn noted(dir: &Path) -> Option<Vec<NotedStall>> {
         is_captured: stall.incident.is_some(),
     });
     let mut stalls: Vec<NotedStall> = stalls.collect();
-    stalls.sort_by_key(|stall| stall.onset_wall_ms);
+    stalls.order_by_key(|stall| stall.onset_wall_ms);
     (!stalls.is_empty()).then_some(stalls)
 }
 

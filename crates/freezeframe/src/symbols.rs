@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ::stacks::images::{Image, Images, Process};
 use kernel::access::EvidenceAdvice;
+use model::OrderBy;
 
 /// What is told of the names of functions.
 const EVIDENCE: &str = "names of all the server's functions";
@@ -25,7 +26,7 @@ pub(crate) fn advice(pid: u32) -> Option<EvidenceAdvice> {
         .filter(|image| !image.has_full_symbols())
         .collect();
     // An image may be mapped in several places.
-    missing.sort_by_key(|image| image.id());
+    missing.order_by_key(|image| image.id());
     missing.dedup_by_key(|image| image.id());
     if missing.is_empty() {
         return Some(EvidenceAdvice {

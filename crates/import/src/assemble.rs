@@ -1,10 +1,10 @@
 //! From what sections tell to one incident.
 
 use model::{
-    Absent, Callers, Clock, Incident, LockTable, Mention, Millis, Profile, ProfileCount, Server,
-    SnapshotMeta, SnapshotMethod, SnapshotThread, StackEvidence, StackId, StackTable, Stall,
-    ThreadRun, ThreadSnapshot, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline, Trigger,
-    Window,
+    Absent, Callers, Clock, Incident, LockTable, Mention, Millis, OrderBy, Profile, ProfileCount,
+    Server, SnapshotMeta, SnapshotMethod, SnapshotThread, StackEvidence, StackId, StackTable,
+    Stall, ThreadRun, ThreadSnapshot, TimedAbsent, TimedDigest, TimedFact, TimedText, Timeline,
+    Trigger, Window,
 };
 use sql::log::LogKind;
 use stacks::locks::{LockSymbols, Observed, sampled_table};
@@ -229,7 +229,7 @@ fn assemble(
         }
         listings.extend(read.listings);
     }
-    queries.sort_by_key(|timed| timed.window.from);
+    queries.order_by_key(|timed| timed.window.from);
     let mut tables: Vec<LockTable> = tables
         .into_iter()
         .map(|(timestamp, table)| {
@@ -291,7 +291,7 @@ fn assemble(
         evidence.locks.push(table);
     }
     evidence.locks.extend(tables);
-    evidence.locks.sort_by_key(|table| table.from);
+    evidence.locks.order_by_key(|table| table.from);
     host_facts(&timeline, &mut facts);
     let stall = stall_span::stall(span, window);
     profiles(listings, stall, &mut evidence);

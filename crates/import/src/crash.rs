@@ -4,7 +4,7 @@
 //! Source: `sql/signal_handler.cc` of MySQL and MariaDB (`sql/mysqld.cc` before 5.5) and
 //! `storage/innobase/ut/ut0dbg.cc`.
 
-use model::Reading;
+use model::{OrderBy, Reading};
 
 use crate::line::Line;
 use crate::prefixes::Prefixes;
@@ -126,7 +126,7 @@ pub(crate) fn sessions(lines: &[Line<'_>]) -> Option<Tick> {
     let all: Vec<(usize, String)> = lines.iter().filter_map(counts).collect();
     let begin = all.iter().rposition(|(place, _)| *place == 0)?;
     let mut last: Vec<_> = all.get(begin..)?.to_vec();
-    last.sort_by_key(|(place, _)| *place);
+    last.order_by_key(|(place, _)| *place);
     let mut readings: Vec<Reading> = Vec::new();
     for (place, value) in last {
         let (_, name) = COUNTS.get(place)?;

@@ -1,5 +1,6 @@
 //! Work on several inputs at a time: a folder of pt-stalk has dozens of files, some of them large.
 
+use model::OrderBy;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Threads at the most: each may hold the lines of one large input.
@@ -32,7 +33,7 @@ impl<F: Fn()> Drop for Ending<F> {
 /// The results of some work for each of these sizes, in their order; the largest are begun first.
 pub(crate) fn each<T: Send>(sizes: &[usize], work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|index| std::cmp::Reverse(sizes.get(*index)));
+    order.order_by_key(|index| std::cmp::Reverse(sizes.get(*index)));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = processors.min(THREADS_MAX).min(sizes.len());
     let (begun, ended) = (Mutex::new(Begun::default()), Condvar::new());
@@ -75,7 +76,7 @@ pub(crate) fn each<T: Send>(sizes: &[usize], work: impl Fn(usize) -> T + Sync) -
         run();
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
+    done.order_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, result)| result).collect()
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use crate::format::{Candidate, Format, Recogniser};
 use crate::formats::FORMATS;
+use model::OrderBy;
 
 type Entry = (Recogniser, &'static Format);
 
@@ -24,7 +25,7 @@ fn in_order() -> Vec<Entry> {
         format.recognisers.iter().map(move |one| (*one, format))
     };
     let mut all: Vec<Entry> = FORMATS.iter().flat_map(of_format).collect();
-    all.sort_by_key(|(recogniser, _)| recogniser.rank);
+    all.order_by_key(|(recogniser, _)| recogniser.rank);
     all
 }
 

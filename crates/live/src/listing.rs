@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use cli::recorded;
+use model::OrderBy;
 
 use crate::model::{IncidentEntry, NotedStall};
 
@@ -72,7 +73,7 @@ pub fn list(dir: &Path) -> Vec<IncidentEntry> {
 }
 
 fn latest(mut listed: Vec<IncidentEntry>) -> Vec<IncidentEntry> {
-    listed.sort_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
+    listed.order_by_key(|one| std::cmp::Reverse(one.onset_wall_ms));
     listed.truncate(LISTED_MAX);
     listed
 }

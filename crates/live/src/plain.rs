@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use model::{ProbeOutcome, Window};
+use model::{OrderBy, ProbeOutcome, Window};
 use report::evidence::heat::{self, Cell};
 use report::{format, plain_words};
 
@@ -118,7 +118,7 @@ fn changes(model: &Model) -> Vec<Change> {
     all.extend(slow_answers(model));
     all.extend(flames(model));
     all.extend(absences(model));
-    all.sort_by_key(|change| change.at);
+    all.order_by_key(|change| change.at);
     let zero = model.clock().wall_at_zero_ms;
     for change in &mut all {
         let moment = u64::try_from(change.at.saturating_sub(zero)).unwrap_or(0);

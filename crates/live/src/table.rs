@@ -2,6 +2,7 @@
 
 use crate::filter::{Filter, Value};
 use crate::ink::{Ink, Line, cut, width};
+use model::OrderBy;
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +142,7 @@ impl Table {
             })
             .collect();
         if let Some(column) = wanted.sort {
-            rows.sort_by(|a, b| {
+            rows.order_by(|a, b| {
                 let (a, b) = (a.cells.get(column), b.cells.get(column));
                 let number = |cell: Option<&Cell>| cell.and_then(|cell| cell.number);
                 let text = |cell: Option<&Cell>| cell.map_or("", |cell| &cell.text).to_owned();

@@ -8,6 +8,7 @@ mod absent;
 mod fix;
 mod incident;
 mod lock;
+mod order;
 mod pattern;
 mod plain;
 mod probe;
@@ -34,6 +35,7 @@ pub use lock::{
     ChainLink, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,
     WaitCounting,
 };
+pub use order::OrderBy;
 pub use pattern::matches_pattern;
 pub use plain::{Plain, is_deceptive, push_visible};
 pub use probe::ProbeOutcome;

@@ -25,7 +25,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Incident, Measure, Millis, QueryDigest, TimedDigest, Window};
+use model::{Incident, Measure, Millis, OrderBy, QueryDigest, TimedDigest, Window};
 
 /// Before the name of a counter `Com_…`: how much of it the recorder's own statements are.
 pub(crate) const OWN_COMMANDS: &str = "recorder.com.";
@@ -116,7 +116,7 @@ impl QueryWatch {
         let overlaps =
             |timed: &&TimedDigest| timed.window.to >= window.from && timed.window.from <= window.to;
         let mut found: Vec<TimedDigest> = self.lock().iter().filter(overlaps).cloned().collect();
-        found.sort_by_key(|timed| timed.window.from);
+        found.order_by_key(|timed| timed.window.from);
         found
     }
 

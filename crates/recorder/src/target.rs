@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kernel::roots::ProcRoot;
 use kernel::servers::{self, ServerProcess};
-use model::{Absent, Reason, SOURCES, SourceSpec};
+use model::{Absent, OrderBy, Reason, SOURCES, SourceSpec};
 use server::{Address, Login, OwnStatements};
 
 use crate::claims::Claims;
@@ -332,7 +332,7 @@ impl Shared {
     pub(crate) fn addresses(&self) -> Vec<Address> {
         let mut addresses = self.candidate_addresses();
         let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        addresses.sort_by_key(|address| denied.contains(address));
+        addresses.order_by_key(|address| denied.contains(address));
         addresses
     }
 
@@ -378,7 +378,7 @@ impl Shared {
     pub(crate) fn connect_addresses(&self) -> Vec<Address> {
         let mut addresses = self.candidate_addresses();
         if self.target.addresses.is_empty() {
-            addresses.sort_by_key(|address| matches!(address, Address::Socket(_)));
+            addresses.order_by_key(|address| matches!(address, Address::Socket(_)));
         }
         addresses
     }

@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use model::OrderBy;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -194,7 +195,7 @@ impl<T: Record> Journal<T> {
                 record => records.push(record),
             }
         }
-        records.sort_by_key(|record: &Result<T, _>| match record {
+        records.order_by_key(|record: &Result<T, _>| match record {
             Ok(record) => (record.taken_us(), record.id().to_owned()),
             Err(_) => (i64::MAX, String::new()),
         });

@@ -1,6 +1,6 @@
 //! Curves made of more than one signal.
 
-use model::{Incident, Measure, Millis, ProbeOutcome, Series};
+use model::{Incident, Measure, Millis, OrderBy, ProbeOutcome, Series};
 
 use crate::{
     curve::{Curve, Point},
@@ -36,7 +36,7 @@ pub(crate) fn failed_probes(incident: &Incident) -> Vec<FailedProbe> {
         })
         .filter(|probe| !matches!(probe.outcome, ProbeOutcome::Ok | ProbeOutcome::AccessDenied))
         .collect();
-    failed.sort_by_key(|probe| probe.at);
+    failed.order_by_key(|probe| probe.at);
     failed
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn movers<'a>(incident: &'a Incident, pattern: &'a str, most: usize) 
         .map(|series| (change(incident, series), series))
         .filter(|(change, _)| *change > 0.0 || most == usize::MAX)
         .collect();
-    changes.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    changes.order_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
     changes
         .into_iter()
         .take(most)

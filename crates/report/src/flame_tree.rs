@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{FrameId, FrameSide, Profile, Stack, StackFrame, StackTable, UnnamedReason, Window};
+use model::{
+    FrameId, FrameSide, OrderBy, Profile, Stack, StackFrame, StackTable, UnnamedReason, Window,
+};
 
 pub(crate) use crate::flame_part::Part;
 pub(crate) use crate::flame_side::{FlameSide, Whose};
@@ -216,7 +218,7 @@ impl FlameTree {
             }
         }
         for list in &mut kept {
-            list.sort_by(|a, b| {
+            list.order_by(|a, b| {
                 let [a, b] = [*a, *b].map(|index| &self.nodes[index]);
                 let name = |node: &Node| &self.frames[node.frame].name;
                 let by_value = (b.value[1], b.value[0]).cmp(&(a.value[1], a.value[0]));

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Incident, Millis, Window};
+use model::{Incident, Millis, OrderBy, Window};
 
 use crate::curve::{Curve, Point};
 use crate::derived::{self, FailedProbe};
@@ -275,7 +275,7 @@ fn busiest(sides: &[(&Incident, Window)]) -> Vec<String> {
     }
     let mut states: Vec<(&str, f64)> = sums.into_iter().collect();
     states.retain(|(_, mean)| mean.is_finite() && *mean > 0.0);
-    states.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    states.order_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
     states.truncate(STATES_MAX);
     states.iter().map(|(name, _)| (*name).to_owned()).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, QueryClass, QueryDigest, QueryMethod, Reason};
+use model::{Absent, OrderBy, QueryClass, QueryDigest, QueryMethod, Reason};
 
 /// Counters of commands of the protocol, which bring statements or serve them and are none: what a `Com_stmt_execute`
 /// executes is counted under its own kind as well (sql/sql_prepare.cc, `mysqld_stmt_execute` and
@@ -67,7 +67,7 @@ pub fn statement_mix(
             classes.push(class(counter, count as u64));
         }
     }
-    classes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
+    classes.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
     let is_statement = |class: &&QueryClass| !COMMANDS.iter().any(|(_, kind)| *kind == class.kind);
     let mut blind = vec![Absent::new(
         "statements",

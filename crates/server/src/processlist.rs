@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{ProcessList, Reading, Session, Unit};
+use model::{OrderBy, ProcessList, Reading, Session, Unit};
 
 use crate::connection::Row;
 
@@ -73,10 +73,10 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         count(&mut list.by_class, class);
         sessions.push((seconds(row), row));
     }
-    sessions.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    sessions.order_by(|(a, _), (b, _)| b.total_cmp(a));
     if let Some(since) = waiting_since(&sessions) {
         asleep.retain(|(seconds, _)| *seconds >= since);
-        asleep.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        asleep.order_by(|(a, _), (b, _)| a.total_cmp(b));
         list.idle_count = asleep.len() as u64;
         list.idle = asleep
             .into_iter()

@@ -9,7 +9,7 @@ use kernel::lock_waits::{
     KERNEL_LOCK_MUTEX, KERNEL_LOCK_PERCPU, KERNEL_LOCK_READ, KERNEL_LOCK_RT, KERNEL_LOCK_SPIN,
     KERNEL_LOCK_WRITE, KernelWaits,
 };
-use model::KernelLockRow;
+use model::{KernelLockRow, OrderBy};
 
 use crate::names::Namer;
 
@@ -226,7 +226,7 @@ pub fn kernel_lock_rows(waits: &[KernelWaits], namer: &mut Namer) -> Vec<KernelL
 
 fn rows_of(mut waits: Vec<(&KernelWaits, Vec<String>)>) -> Vec<KernelLockRow> {
     // Most time first, so that the first call path of a row is the one with most time.
-    waits.sort_by_key(|(wait, _)| std::cmp::Reverse(wait.total));
+    waits.order_by_key(|(wait, _)| std::cmp::Reverse(wait.total));
     let mut rows: Vec<KernelLockRow> = Vec::new();
     for (wait, path) in waits {
         let kind = kind(wait);
@@ -246,7 +246,7 @@ fn rows_of(mut waits: Vec<(&KernelWaits, Vec<String>)>) -> Vec<KernelLockRow> {
             None => rows.push(row),
         }
     }
-    rows.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+    rows.order_by(|a, b| b.total_us.total_cmp(&a.total_us));
     let rest = rows.split_off(rows.len().min(ROWS_MAX));
     if let Some(first) = rest.first() {
         let mut others = KernelLockRow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::Session;
+use model::{OrderBy, Session};
 use server_text::activity::{self, Takes, Wait};
 use server_text::innodb::{ActiveTransaction, InnodbStatus};
 
@@ -43,7 +43,7 @@ fn row_lock_holders(scene: &Scene) -> Vec<Actor> {
         one.connection_id.is_some() && one.holds() && !one.waits && !one.prepared && is_old
     };
     let mut holders: Vec<&ActiveTransaction> = status.blockers.iter().filter(may_hold).collect();
-    holders.sort_by_key(|one| (one.has_query, std::cmp::Reverse(one.row_locks)));
+    holders.order_by_key(|one| (one.has_query, std::cmp::Reverse(one.row_locks)));
     surely_if_alone(waited_behind(scene, status, holders), wait.is_some())
 }
 
@@ -62,7 +62,7 @@ pub(super) fn prepared(scene: &Scene) -> Vec<Actor> {
         one.prepared && one.holds() && !one.waits && is_old && is_idle
     };
     let mut left: Vec<&ActiveTransaction> = status.active.iter().filter(is_left).collect();
-    left.sort_by_key(|one| std::cmp::Reverse(one.row_locks));
+    left.order_by_key(|one| std::cmp::Reverse(one.row_locks));
     let others = row_lock_holders(scene);
     let in_commit = |actor: &Actor| {
         let session = actor.connection.and_then(|id| scene.session(id));
@@ -242,7 +242,7 @@ fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
     let mut reported: Vec<_> = reported
         .filter(|one| wanted(one.lock) && !waits(one.holder.tid))
         .collect();
-    reported.sort_by_key(|one| std::cmp::Reverse(one.waiters));
+    reported.order_by_key(|one| std::cmp::Reverse(one.waiters));
     let mut seen = BTreeSet::new();
     reported.retain(|one| seen.insert(one.holder.tid));
     surely(reported.into_iter().map(|one| scene.actor_of_reported(one)))

@@ -12,6 +12,7 @@ mod steps;
 pub use look::Look;
 pub use rules::{Rule, rules};
 
+use model::OrderBy;
 use serde::Serialize;
 
 /// How much a line matters.
@@ -108,6 +109,6 @@ pub fn audit(look: &Look) -> Audit {
     }
     audit
         .lines
-        .sort_by_key(|line| std::cmp::Reverse(line.severity));
+        .order_by_key(|line| std::cmp::Reverse(line.severity));
     audit
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Incident, LockTable, Measure, Millis, Profile};
+use model::{Incident, LockTable, Measure, Millis, OrderBy, Profile};
 
 use super::{Change, SettingChange, Subject};
 use crate::cause::Cause;
@@ -74,7 +74,7 @@ pub(super) fn settings(
             of_cause: named.contains(name),
         })
         .collect();
-    found.sort_by_key(|one| !one.of_cause);
+    found.order_by_key(|one| !one.of_cause);
     found.truncate(SETTINGS_MAX);
     found
 }
@@ -162,7 +162,7 @@ fn changes([before, after]: [BTreeMap<String, f64>; 2], least: f64) -> Vec<Chang
         .filter(|one| one.before.max(one.after) >= least)
         .collect();
     let size = |one: &Change| (one.after - one.before).abs();
-    found.sort_by(|one, other| {
+    found.order_by(|one, other| {
         let by_size = size(other).total_cmp(&size(one));
         by_size.then_with(|| one.name.cmp(&other.name))
     });

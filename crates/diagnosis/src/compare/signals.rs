@@ -10,6 +10,7 @@ use crate::evidence::Evidence;
 use crate::human::Show;
 use crate::measure::{Need, Sign};
 use crate::once::once;
+use model::OrderBy;
 
 /// A difference by chance has less than this probability.
 pub(super) const ALPHA: f64 = 0.05;
@@ -58,7 +59,7 @@ pub(super) fn signals(
     for row in &mut rows {
         row.fate = fate(row);
     }
-    rows.sort_by_key(|row| row.role);
+    rows.order_by_key(|row| row.role);
     rows
 }
 

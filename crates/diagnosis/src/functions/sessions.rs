@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{ProcessList, Window};
+use model::{OrderBy, ProcessList, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
@@ -162,7 +162,7 @@ impl Sessions {
             }
         });
         let mut snapshots: Vec<Snapshot> = snapshots.collect();
-        snapshots.sort_by_key(|one| one.at);
+        snapshots.order_by_key(|one| one.at);
         Snapshots(snapshots)
     }
 

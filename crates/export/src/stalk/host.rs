@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::ticks::{Scene, number};
+use model::OrderBy;
 
 /// Facts of these areas have files of their own.
 const TOLD_ELSEWHERE: [&str; 2] = ["variables.", "sysctl."];
@@ -29,7 +30,7 @@ pub(super) fn procvmstat(scene: &Scene<'_>) -> String {
 pub(super) fn meminfo(scene: &Scene<'_>) -> String {
     let mut series = scene.series("meminfo.");
     // Readers know the file by its first line.
-    series.sort_by_key(|(name, _)| match *name {
+    series.order_by_key(|(name, _)| match *name {
         "MemTotal" => 0,
         "MemFree" => 1,
         "MemAvailable" => 2,

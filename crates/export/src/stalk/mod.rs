@@ -16,7 +16,7 @@ mod stacks;
 mod ticks;
 
 use jiff::tz::TimeZone;
-use model::{Incident, Window};
+use model::{Incident, OrderBy, Window};
 
 use ticks::{PREFIX, Scene};
 
@@ -247,7 +247,7 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
             note: "not of pt-stalk: those between the first and the last",
         });
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.order_by(|a, b| a.path.cmp(&b.path));
     files
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Millis, ProcessList, TextKind, TimedText};
+use model::{Millis, OrderBy, ProcessList, TextKind, TimedText};
 
 use super::ticks::{Scene, number};
 
@@ -63,7 +63,7 @@ pub(super) fn hostname(scene: &Scene<'_>) -> String {
 /// `mysqladmin ext -i1`: a box each second.
 pub(super) fn mysqladmin(scene: &Scene<'_>) -> String {
     let mut series = scene.series("status.");
-    series.sort_by_key(|(name, _)| name.to_ascii_lowercase());
+    series.order_by_key(|(name, _)| name.to_ascii_lowercase());
     let mut out = String::new();
     let Some((_, first)) = series.first() else {
         return out;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{FrameSide, Millis, StackFrame, ThreadRun};
+use model::{FrameSide, Millis, OrderBy, StackFrame, ThreadRun};
 
 use super::ticks::Scene;
 
@@ -41,7 +41,7 @@ pub(super) fn stacktrace(scene: &Scene<'_>) -> String {
             continue;
         }
         last = Some(note.at);
-        threads.sort_by_key(|run| std::cmp::Reverse(run.tid));
+        threads.order_by_key(|run| std::cmp::Reverse(run.tid));
         threads.dedup_by_key(|run| run.tid);
         scene.ts(&mut out, note.at);
         let count = threads.len();
@@ -196,7 +196,7 @@ pub(super) fn opreport(scene: &Scene<'_>) -> String {
         return String::new();
     }
     let mut rows: Vec<_> = functions.into_iter().collect();
-    rows.sort_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
+    rows.order_by(|(a, a_count), (b, b_count)| b_count.cmp(a_count).then_with(|| a.cmp(b)));
     let mut out = String::from("samples  %        image name               symbol name\n");
     for ((image, name), count) in rows {
         let share = count as f64 * 100.0 / all as f64;

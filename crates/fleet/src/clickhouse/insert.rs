@@ -9,6 +9,7 @@ use super::store::Store;
 use crate::batch::{Batch, TableRows};
 use crate::table::Repeated;
 use crate::tables::INCIDENTS;
+use model::OrderBy;
 
 /// How long the insert of a table may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -63,6 +64,6 @@ impl Store {
 /// Incidents last: who sees one finds all that belongs to it.
 fn ordered(batch: &Batch) -> Vec<&TableRows> {
     let mut tables: Vec<&TableRows> = batch.tables().iter().collect();
-    tables.sort_by_key(|rows| rows.table.name == INCIDENTS.name);
+    tables.order_by_key(|rows| rows.table.name == INCIDENTS.name);
     tables
 }

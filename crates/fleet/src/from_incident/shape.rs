@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{FrameSide, Incident, StackFrame, StackId};
+use model::{FrameSide, Incident, OrderBy, StackFrame, StackId};
 
 use super::hash::hash64;
 use super::stacks::seen;
@@ -54,7 +54,7 @@ pub(super) fn heaviest(incident: &Incident) -> Vec<String> {
     }
     let mut weights: Vec<(&str, f64)> = weights.into_iter().collect();
     weights.retain(|(_, threads)| *threads >= THREADS_MIN);
-    weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    weights.order_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
     let heaviest = weights.into_iter().take(FUNCTIONS);
     heaviest.map(|(name, _)| name.to_owned()).collect()
 }

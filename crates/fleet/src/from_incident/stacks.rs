@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{FrameId, FrameSide, Incident, Millis, RunState, StackFrame, StackId, Window};
+use model::{FrameId, FrameSide, Incident, Millis, OrderBy, RunState, StackFrame, StackId, Window};
 
 use super::hash::hash64;
 use crate::row::{
@@ -166,14 +166,14 @@ pub(super) fn stacks(
         })
         .collect();
     if seen.len() > ROWS_MAX {
-        seen.sort_by_key(|row| std::cmp::Reverse(row.ns));
+        seen.order_by_key(|row| std::cmp::Reverse(row.ns));
         seen.truncate(ROWS_MAX);
     }
     let mut stacks: Vec<StackFramesRow> = book.stacks.into_values().flatten().collect();
-    stacks.sort_by_key(|row| row.stack_id);
+    stacks.order_by_key(|row| row.stack_id);
     stacks.dedup_by_key(|row| row.stack_id);
     let mut frames: Vec<FrameRow> = book.frames.into_values().collect();
-    frames.sort_by_key(|row| row.frame_id);
+    frames.order_by_key(|row| row.frame_id);
     frames.dedup_by_key(|row| row.frame_id);
     Stacks {
         seen,

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use jiff::civil::DateTime;
+use model::OrderBy;
 use ruzstd::decoding::{Dictionary, FrameDecoder, StreamingDecoder};
 use serde_json::Value;
 use store::Replay;
@@ -282,7 +283,7 @@ fn replication(out: &mut String, at: &str, status: Option<&Value>) {
         // The field by which the status is known stands near the begin.
         let lead = ["Replica_IO_State", "Slave_IO_State"];
         let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-        fields.sort_by_key(|(name, _)| !lead.contains(&name.as_str()));
+        fields.order_by_key(|(name, _)| !lead.contains(&name.as_str()));
         for (name, value) in fields {
             let name = match name.as_str() {
                 "Seconds_Behind" => "Seconds_Behind_Source",

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use anyhow::{Result, bail};
 use cli::output;
 use diagnosis::{Catalogue, CatalogueError, Extended};
+use model::OrderBy;
 use serde_json::json;
 
 use crate::args::{Causes, CausesCommand, CausesCommon};
@@ -223,7 +224,7 @@ fn lint(paths: &[PathBuf], common: &CausesCommon) -> Result<ExitCode> {
     let mut extended = Catalogue::extended(&files.texts);
     extended
         .problems
-        .sort_by(|left, right| position(left).cmp(&position(right)));
+        .order_by(|left, right| position(left).cmp(&position(right)));
     let sound = extended.problems.is_empty() && files.unreadable.is_empty();
     if common.json {
         let all = json!({

@@ -6,7 +6,7 @@ use anyhow::Result;
 use cli::{output, recorded};
 use diagnosis::compare::{Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
-use model::{Incident, Window};
+use model::{Incident, OrderBy, Window};
 use store::{IncidentSummary, READ_BYTES_MAX, read_incident_within};
 
 use super::{Compared, answered_ms, wanted};
@@ -157,7 +157,7 @@ fn count(
         let onset = summary.clock.wall_ms(summary.stall.onset);
         onset >= from && onset <= to
     });
-    found.sort_by_key(|(_, summary)| summary.clock.wall_ms(summary.stall.onset));
+    found.order_by_key(|(_, summary)| summary.clock.wall_ms(summary.stall.onset));
     let left_out = found.len().saturating_sub(DIAGNOSED_MAX);
     if left_out > 0 {
         output::note(&format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use diagnosis::Cause;
-use model::{Counted, Incident, ProcessList, QueryDigest, TextKind};
+use model::{Counted, Incident, OrderBy, ProcessList, QueryDigest, TextKind};
 
 /// Names of each kind that are told.
 const NAMES_MAX: usize = 3;
@@ -87,7 +87,7 @@ fn most(names: BTreeMap<&str, u64>) -> Option<String> {
         .into_iter()
         .filter(|(name, count)| !name.is_empty() && *count > 0)
         .collect();
-    names.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+    names.order_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
     let more = names.len().saturating_sub(NAMES_MAX);
     let told: Vec<String> = names
         .iter()

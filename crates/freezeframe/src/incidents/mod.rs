@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cli::{output, recorded, usage};
 use diagnosis::{Level, Verdict, diagnose_closely};
 use jiff::Zoned;
-use model::Incident;
+use model::{Incident, OrderBy};
 use store::{IncidentSummary, read_incident, read_summary};
 
 use crate::args::{Incidents, SortArg};
@@ -179,7 +179,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
         let onset = one.summary.clock.is_known().then(|| one.onset_ms());
         filter.wants(&one.summary.server.label, onset, one.length_ms())
     });
-    caught.sort_by_key(|one| Reverse(one.onset_ms()));
+    caught.order_by_key(|one| Reverse(one.onset_ms()));
     let limit = match args.limit {
         Some(0) => None,
         None if args.json => None,
@@ -194,7 +194,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     }
     read_all(&mut caught);
     caught.retain(|one| filter.wants_cause(one.finding().map(|found| found.cause.as_str())));
-    caught.sort_by(|a, b| order(args.sort, a, b));
+    caught.order_by(|a, b| order(args.sort, a, b));
     if let (Some(limit), true) = (limit, needs_all) {
         left_out = caught.len().saturating_sub(limit);
         caught.truncate(limit);

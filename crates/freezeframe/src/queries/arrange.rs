@@ -1,7 +1,7 @@
 //! Order and number of the classes of a digest that is there already.
 
 use anyhow::{Result, bail};
-use model::{FoldedClasses, QueryClass, QueryDigest, QueryMeasure};
+use model::{FoldedClasses, OrderBy, QueryClass, QueryDigest, QueryMeasure};
 use sql::digest::{Order, Statistic};
 
 /// Puts the classes into this order, and those over the limit together.
@@ -32,7 +32,7 @@ pub(super) fn arrange(digest: &mut QueryDigest, order: &Order, limit: Option<usi
             .and_then(|measure| value(measure, *statistic))
             .unwrap_or(f64::NEG_INFINITY),
     };
-    digest.classes.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    digest.classes.order_by(|a, b| key(b).total_cmp(&key(a)));
     let limit = limit.unwrap_or(usize::MAX).min(digest.classes.len());
     let over = digest.classes.split_off(limit);
     if over.is_empty() {

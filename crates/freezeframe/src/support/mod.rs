@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use cli::{output, recorded};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use model::OrderBy;
 use serde_json::{Value, json};
 use server::find_login;
 
@@ -278,7 +279,7 @@ fn directory(dir: &Path) -> Result<String, String> {
             ))
         })
         .collect();
-    lines.sort_by(|a, b| a.get(20..).cmp(&b.get(20..)));
+    lines.order_by(|a, b| a.get(20..).cmp(&b.get(20..)));
     let mut text = lines.concat();
     let queues = std::fs::read_dir(dir.join("hooks")).into_iter().flatten();
     for queue in queues.flatten() {
@@ -293,7 +294,7 @@ fn directory(dir: &Path) -> Result<String, String> {
 fn latest(dir: &Path) -> Vec<(PathBuf, store::IncidentSummary)> {
     let mut frames = recorded::summaries(dir);
     frames
-        .sort_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
+        .order_by_key(|(_, summary)| std::cmp::Reverse(summary.clock.wall_ms(summary.stall.onset)));
     frames
 }
 

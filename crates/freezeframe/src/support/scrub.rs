@@ -1,6 +1,7 @@
 //! What must not be in a bundle, and what stands in its place.
 
 use super::settings::Text;
+use model::OrderBy;
 
 /// Shorter texts of the configuration stand in too many words to be looked for.
 const TEXT_BYTES_MIN: usize = 4;
@@ -119,7 +120,7 @@ impl Scrub {
             }
         }
         let order = |known: &Known| (std::cmp::Reverse(known.text.len()), known.text.clone());
-        self.known.sort_by_key(order);
+        self.known.order_by_key(order);
     }
 
     /// The text without them.

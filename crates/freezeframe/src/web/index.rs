@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use cli::{output, recorded};
+use model::OrderBy;
 use report::served::percent;
 use store::read_summary;
 
@@ -74,7 +75,7 @@ impl Known {
             .values()
             .filter(|entry| entry.server == server)
             .collect();
-        own.sort_by_key(|entry| entry.caught.onset_ms());
+        own.order_by_key(|entry| entry.caught.onset_ms());
         own
     }
 

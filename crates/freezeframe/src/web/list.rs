@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Zoned;
+use model::OrderBy;
 use report::served::{Filters, ListView, Row, RowState, percent};
 use serde_json::{Value, json};
 
@@ -97,7 +98,7 @@ impl<'a> ListQuery<'a> {
                 Some((entry.clone(), found))
             })
             .collect();
-        wanted.sort_by(|(a, _), (b, _)| match self.sort {
+        wanted.order_by(|(a, _), (b, _)| match self.sort {
             // By the name that people see.
             SortArg::Server => {
                 let latest = Reverse(a.caught.onset_ms()).cmp(&Reverse(b.caught.onset_ms()));
@@ -152,7 +153,7 @@ pub(super) fn view(index: &Index, query: &Query) -> Result<ListView, String> {
         let stalls = asked.stalls(known).into_iter().take(ROWS_MAX);
         rows.extend(stalls.map(|(server, stall)| not_captured(known, server, stall)));
         if asked.sort == SortArg::Time {
-            rows.sort_by_key(|row| Reverse(row.onset_ms));
+            rows.order_by_key(|row| Reverse(row.onset_ms));
         }
         let mut causes: BTreeMap<String, String> = BTreeMap::new();
         for entry in known.entries.values() {
@@ -161,7 +162,7 @@ pub(super) fn view(index: &Index, query: &Query) -> Result<ListView, String> {
             }
         }
         let mut causes: Vec<(String, String)> = causes.into_iter().collect();
-        causes.sort_by(|a, b| a.1.cmp(&b.1));
+        causes.order_by(|a, b| a.1.cmp(&b.1));
         let servers = known.servers().into_iter();
         ListView {
             wanted: wanted.len(),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Reading, Unit};
+use model::{OrderBy, Reading, Unit};
 
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
@@ -202,7 +202,7 @@ fn slabinfo(lines: &[Line<'_>]) -> Read {
         *known = known.max(*bytes);
     }
     let mut largest: Vec<(&str, f64)> = most.into_iter().collect();
-    largest.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    largest.order_by(|(_, a), (_, b)| b.total_cmp(a));
     let kept: Vec<&str> = largest
         .iter()
         .enumerate()

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    LockCaller, LockRow, LockTable, NamedBy, Reading, StackEnd, StackId, StackTable, Unit,
+    LockCaller, LockRow, LockTable, NamedBy, OrderBy, Reading, StackEnd, StackId, StackTable, Unit,
     WaitCounting,
 };
 
@@ -262,10 +262,10 @@ pub(crate) fn table(rows: &[Row], book: &mut StackTable) -> Option<LockTable> {
         // Of the time in waits: how long the threads worked is not told.
         lock.share = if all > 0.0 { lock.total_us / all } else { 0.0 };
         lock.callers
-            .sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+            .order_by(|a, b| b.total_us.total_cmp(&a.total_us));
         lock.callers.truncate(CALLERS_MAX);
     }
-    locks.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+    locks.order_by(|a, b| b.total_us.total_cmp(&a.total_us));
     (!locks.is_empty()).then(|| LockTable {
         from: 0,
         to: 0,

@@ -15,6 +15,7 @@ use crate::read::{Read, counted};
 use crate::table_rows::add_row;
 use crate::tables::{cells, field, is_query, is_rule, is_vertical_row, null, vertical_name};
 use crate::times;
+use model::OrderBy;
 
 pub(crate) static FORMAT: Format = Format {
     id: "rows",
@@ -292,7 +293,7 @@ fn digests_in_words(rows: &Rows) -> String {
         .map(|[time, text]| (time.parse().unwrap_or(0.0), text))
         .collect();
     let all: f64 = classes.iter().map(|(time, _)| time).sum();
-    classes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    classes.order_by(|(a, _), (b, _)| b.total_cmp(a));
     let named: Vec<String> = classes
         .iter()
         .take(NAMED)

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use model::{FrameSide, StackFrame};
+use model::{FrameSide, OrderBy, StackFrame};
 
 use super::call_graph::{self, Tree};
 use super::{Listing, NOT_LISTED, Read, Row, frame};
@@ -289,7 +289,7 @@ fn callers(shares: &[Share], total: f64, is_servers: impl Fn(&Share) -> bool) ->
         })
         .filter(|row| row.count > 0)
         .collect();
-    callers.sort_by_key(|row| std::cmp::Reverse(row.count));
+    callers.order_by_key(|row| std::cmp::Reverse(row.count));
     callers.truncate(CALLERS_MAX);
     callers
 }

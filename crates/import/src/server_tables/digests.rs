@@ -1,7 +1,7 @@
 //! `events_statements_summary_by_digest` as a digest of statements: the difference of two prints, or
 //! what one counted since the table was last emptied.
 
-use model::{Absent, QueryDigest, Reason};
+use model::{Absent, OrderBy, QueryDigest, Reason};
 use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
 use super::{Timestamp, parse_seconds, whole};
@@ -20,7 +20,7 @@ pub(super) fn from_prints(tables: &[&Rows]) -> Vec<(Timestamp, QueryDigest, Opti
     // Files may be given in any order.
     if prints.iter().all(|(.., seen)| seen.is_some()) {
         prints
-            .sort_by(|(_, _, a), (_, _, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+            .order_by(|(_, _, a), (_, _, b)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     }
     let all = |digest: QueryDigest| QueryDigest {
         from_us: digest.from_us.filter(|us| *us > 0),

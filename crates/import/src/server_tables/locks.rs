@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{
-    ChainLink, Holder, HolderBy, LockRow, LockTable, NamedBy, StackEnd, StackTable, WaitChain,
-    WaitCounting,
+    ChainLink, Holder, HolderBy, LockRow, LockTable, NamedBy, OrderBy, StackEnd, StackTable,
+    WaitChain, WaitCounting,
 };
 
 use super::waits::{Known, UNKNOWN, Wait};
@@ -26,7 +26,7 @@ pub(super) fn table(
     if waits.is_empty() {
         return None;
     }
-    waits.sort_by(|a, b| (&a.lock, a.waiter).cmp(&(&b.lock, b.waiter)));
+    waits.order_by(|a, b| (&a.lock, a.waiter).cmp(&(&b.lock, b.waiter)));
     let scene = Scene::new(waits);
     // Nothing is known of the threads' stacks: one that is cut before its first frame.
     let none = book.intern(Vec::new(), StackEnd::FrameLimit);
@@ -65,7 +65,7 @@ pub(super) fn table(
             }
         })
         .collect();
-    locks.sort_by(|a, b| {
+    locks.order_by(|a, b| {
         (b.waits, b.total_us)
             .partial_cmp(&(a.waits, a.total_us))
             .unwrap_or(std::cmp::Ordering::Equal)
@@ -130,7 +130,7 @@ impl<'a> Scene<'a> {
         if holders.is_empty() {
             holders = lock.blockers.iter().map(|(t, w)| (*t, *w)).collect();
         }
-        holders.sort_by_key(|(tid, waiters)| (std::cmp::Reverse(*waiters), *tid));
+        holders.order_by_key(|(tid, waiters)| (std::cmp::Reverse(*waiters), *tid));
         holders
     }
 }

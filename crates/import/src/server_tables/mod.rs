@@ -10,7 +10,7 @@ mod waits;
 
 use std::collections::BTreeMap;
 
-use model::{LockTable, Millis, SourceData};
+use model::{LockTable, Millis, OrderBy, SourceData};
 
 use crate::read::Timestamp;
 use crate::read::rows::Rows;
@@ -111,9 +111,9 @@ pub(crate) fn join(all: &[Rows], book: &mut model::StackTable) -> Joined {
     let crowd = |table: &LockTable| -> u64 { table.locks.iter().map(|row| row.waits).sum() };
     joined
         .locks
-        .sort_by_key(|(_, table)| std::cmp::Reverse(crowd(table)));
+        .order_by_key(|(_, table)| std::cmp::Reverse(crowd(table)));
     joined.locks.truncate(LOCK_TABLES_MAX);
-    joined.locks.sort_by_key(|(timestamp, _)| *timestamp);
+    joined.locks.order_by_key(|(timestamp, _)| *timestamp);
     let digests = all.iter().filter(|rows| rows.table == Table::Digests);
     let tables: Vec<&Rows> = digests.collect();
     let ms = |us: Option<i64>| us.map(|us| us / 1000);

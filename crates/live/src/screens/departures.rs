@@ -1,7 +1,7 @@
 //! All signals, ranked by how far they are from the time before.
 
-use model::Series;
 use model::Unit;
+use model::{OrderBy, Series};
 
 use super::view::View;
 use crate::stats::{self, Spread};
@@ -88,7 +88,7 @@ pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
         let times = (one.now.abs() + 1.0) / (one.spread.mean.abs() + 1.0);
         one.by.abs().min(100.0) * (1.0 + times.ln().abs())
     };
-    all.sort_by(|a, b| {
+    all.order_by(|a, b| {
         rank(b)
             .total_cmp(&rank(a))
             .then_with(|| a.series.name.cmp(&b.series.name))

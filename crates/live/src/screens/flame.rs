@@ -1,7 +1,7 @@
 //! 4, Flame: where the processors are, or where threads wait, against the time before: as a picture
 //! (`flame_picture.rs`), or as a table.
 
-use model::Profile;
+use model::{OrderBy, Profile};
 use report::evidence::profile_diff::{RankBy, profile_diff};
 use report::format;
 
@@ -146,7 +146,7 @@ pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec
                 .is_some_and(|frame| frame.name == name)
         })
         .collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows.order_by_key(|row| std::cmp::Reverse(row.count));
     let mut out = Vec::new();
     for row in rows.iter().take(STACKS_MAX) {
         out.push(format!("{} samples, thread {}", row.count, row.thread));

@@ -1,6 +1,6 @@
 //! 9, Recorder: can this be trusted. What is absent stands first.
 
-use model::Millis;
+use model::{Millis, OrderBy};
 use report::format;
 
 use super::view::{Body, View, counted};
@@ -110,7 +110,7 @@ fn head(view: &View<'_>) -> Vec<Line> {
 /// Evidence that is absent at this moment first, then what was at other times.
 fn absent(view: &View<'_>) -> Vec<Row> {
     let mut all: Vec<_> = view.incident().absent.iter().collect();
-    all.sort_by_key(|timed| !view.model.is_absent(timed, view.at));
+    all.order_by_key(|timed| !view.model.is_absent(timed, view.at));
     all.iter()
         .map(|timed| {
             let now = view.model.is_absent(timed, view.at);

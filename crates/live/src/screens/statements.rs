@@ -1,5 +1,6 @@
 //! 5, Statements: what came in, by class, now and before.
 
+use model::OrderBy;
 use report::evidence::workload::{senders, workloads};
 use report::format;
 
@@ -51,7 +52,7 @@ fn running(view: &View<'_>) -> Line {
         return Line::colored(Ink::Dim, "no processlist of this moment");
     };
     let mut classes: Vec<(&String, &u64)> = list.by_class.iter().collect();
-    classes.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+    classes.order_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     let words: Vec<String> = classes
         .iter()
         .take(6)
@@ -178,6 +179,6 @@ fn counters(view: &View<'_>) -> Vec<Row> {
             ))
         })
         .collect();
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    rows.order_by(|a, b| b.0.total_cmp(&a.0));
     rows.into_iter().map(|(_, row)| row).collect()
 }

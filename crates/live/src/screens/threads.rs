@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{FrameSide, RunState, StackId, ThreadRun};
+use model::{FrameSide, OrderBy, RunState, StackId, ThreadRun};
 use report::evidence::chain::chain_sentence;
 use report::format;
 
@@ -133,7 +133,7 @@ fn at_moment<'a>(view: &View<'a>) -> Vec<Group<'a>> {
         group.count += 1;
     }
     let mut groups: Vec<Group<'a>> = groups.into_values().collect();
-    groups.sort_by(|a, b| {
+    groups.order_by(|a, b| {
         let by_count = b.count.cmp(&a.count);
         by_count.then_with(|| (a.run.stack, a.run.tid).cmp(&(b.run.stack, b.run.tid)))
     });

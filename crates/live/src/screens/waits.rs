@@ -1,6 +1,6 @@
 //! What threads and sessions wait for, and who has it.
 
-use model::{Holder, HolderBy, LockRow, LockTable, Millis, ProcessList, TextKind};
+use model::{Holder, HolderBy, LockRow, LockTable, Millis, OrderBy, ProcessList, TextKind};
 
 use super::view::View;
 
@@ -134,7 +134,7 @@ fn locks(view: &View<'_>, table: &LockTable) -> Vec<Wait> {
         before: of_before(&row.name),
     });
     let mut rows: Vec<Wait> = rows.collect();
-    rows.sort_by_key(|wait| std::cmp::Reverse(wait.waiters));
+    rows.order_by_key(|wait| std::cmp::Reverse(wait.waiters));
     rows
 }
 
@@ -154,7 +154,7 @@ fn states(view: &View<'_>, list: &ProcessList) -> Vec<Wait> {
         before: of_before(state),
     });
     let mut rows: Vec<Wait> = rows.collect();
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let by_count = b.waiters.cmp(&a.waiters);
         by_count.then_with(|| a.what.cmp(&b.what))
     });

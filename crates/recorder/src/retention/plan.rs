@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::notice::DeletionReason;
+use model::OrderBy;
 
 /// Incidents younger than this do not go for want of room, milliseconds: what fills the disk may be what they show.
 const YOUNG_MS: i64 = 24 * 3_600_000;
@@ -111,7 +112,7 @@ pub(super) struct Plan {
 /// Decides. The oldest goes first; the newest incident of each server never goes.
 pub(super) fn plan(kept: &[Kept], limits: &RetentionLimits, now: &RetentionInput) -> Plan {
     let mut order: Vec<usize> = (0..kept.len()).collect();
-    order.sort_by_key(|index| kept.get(*index).map(|one| (one.at_ms, one.path.clone())));
+    order.order_by_key(|index| kept.get(*index).map(|one| (one.at_ms, one.path.clone())));
     let mut newest: HashMap<&str, usize> = HashMap::new();
     for index in &order {
         if let Some(one) = kept

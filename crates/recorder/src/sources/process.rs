@@ -8,7 +8,7 @@ use kernel::procfs::{maps, task_stat, task_status};
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use kernel::tasks::{TaskScanner, ThreadSample};
-use model::{Absent, Fact, OwnText, Reading, Reason, SourceData, Text, Unit};
+use model::{Absent, Fact, OrderBy, OwnText, Reading, Reason, SourceData, Text, Unit};
 use serde::Serialize;
 
 use super::cgroup::Groups;
@@ -291,7 +291,7 @@ fn top_threads(threads: &[ThreadSample], grown: &[CpuTime]) -> Vec<TopThread> {
         .zip(grown)
         .filter(|(_, time)| time.run_ns + time.wait_ns > 0)
         .collect();
-    used.sort_by_key(|(_, time)| std::cmp::Reverse(time.run_ns));
+    used.order_by_key(|(_, time)| std::cmp::Reverse(time.run_ns));
     let ms = |ns: u64| (ns as f64 / 1e4).round() / 100.0;
     used.into_iter()
         .take(TOP_THREADS)

@@ -1,6 +1,6 @@
 //! The steps that a cause's fixes are on a system.
 
-use model::{Fix, FixWhen, Releases};
+use model::{Fix, FixWhen, OrderBy, Releases};
 
 use super::actions;
 use super::step::{Step, StepState, When};
@@ -46,7 +46,7 @@ pub fn plan(fixes: &[Fix], system: &System) -> Plan {
         }
     }
     // Those that count at once first: they end the stall.
-    steps.sort_by_key(|step| step.when);
+    steps.order_by_key(|step| step.when);
     Plan { steps }
 }
 

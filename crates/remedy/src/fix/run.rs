@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use model::OrderBy;
 use thiserror::Error;
 
 use super::journal::{DoneStep, Entry, LockedJournal, State, boot};
@@ -118,7 +119,7 @@ pub fn apply(
             .get(*at)
             .is_some_and(|step| step.change.has_undo())
     };
-    order.sort_by_key(|at| !has_undo(at));
+    order.order_by_key(|at| !has_undo(at));
     for at in order {
         let Some(step) = entry.steps.get_mut(at) else {
             break;

@@ -1,7 +1,7 @@
 //! Stacks that others captured, as text and as JSON: the groups of [`super::stacks_text`] and
 //! [`super::stacks_json`] without what only a live look tells.
 
-use model::StackTable;
+use model::{OrderBy, StackTable};
 use serde::Serialize;
 
 use super::frames_text::{write_nameless, write_stack};
@@ -136,7 +136,7 @@ fn shares(group: &StackGroup) -> String {
         .iter()
         .map(|thread| (thread.snapshots, thread.name.as_str()))
         .collect();
-    threads.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    threads.order_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     let mut parts: Vec<String> = threads
         .iter()
         .take(NAMES_MAX)

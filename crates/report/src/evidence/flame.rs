@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Profile, StackTable};
+use model::{OrderBy, Profile, StackTable};
 
 use crate::flame_tree::{FlameSide, FlameTree, Kind, Whose};
 
@@ -100,7 +100,7 @@ impl Flame {
             *all.entry(&node.name).or_default() += node.own - node.own_before;
         }
         let mut all: Vec<(&str, f64)> = all.into_iter().collect();
-        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all.order_by(|a, b| b.1.total_cmp(&a.1));
         all
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    Profile, RunState, SnapshotThread, Stack, StackEvidence, StackId, StackTable, Syscall,
+    OrderBy, Profile, RunState, SnapshotThread, Stack, StackEvidence, StackId, StackTable, Syscall,
     ThreadSnapshot, Window,
 };
 
@@ -248,7 +248,7 @@ impl<'a> Gathering<'a> {
 /// The largest first; equal ones by the names of their frames.
 fn sort(groups: &mut [StackGroup], book: &StackTable) {
     let names = |id| book.frames_of(id).map(|frame| frame.name.as_str());
-    groups.sort_by(|a, b| {
+    groups.order_by(|a, b| {
         b.count
             .cmp(&a.count)
             .then_with(|| names(a.stack).cmp(names(b.stack)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Profile, StackTable, UnnamedReason};
+use model::{OrderBy, Profile, StackTable, UnnamedReason};
 use serde::Serialize;
 
 use super::profile_table::{Images, ProfileTable, Symbol, SymbolRow, table};
@@ -200,7 +200,7 @@ pub fn profile_diff(
         (first.abs(), second.abs())
     };
     // The sort is stable: equal changes stay in the order of their names.
-    rows.sort_by(|x, y| {
+    rows.order_by(|x, y| {
         let (x, y) = (key(x), key(y));
         y.0.total_cmp(&x.0).then(y.1.total_cmp(&x.1))
     });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{FrameSide, Profile, StackFrame, StackTable, UnnamedReason};
+use model::{FrameSide, OrderBy, Profile, StackFrame, StackTable, UnnamedReason};
 use serde::Serialize;
 
 use super::groups::share;
@@ -197,7 +197,7 @@ pub(crate) fn table(
         }
     }
     table.symbols = symbols.into_values().collect();
-    table.symbols.sort_by(|a, b| {
+    table.symbols.order_by(|a, b| {
         (b.self_samples, b.total_samples)
             .cmp(&(a.self_samples, a.total_samples))
             .then_with(|| a.symbol.cmp(&b.symbol))
@@ -205,7 +205,7 @@ pub(crate) fn table(
     table.threads = threads.into_values().collect();
     table
         .threads
-        .sort_by_key(|thread| std::cmp::Reverse(thread.samples));
+        .order_by_key(|thread| std::cmp::Reverse(thread.samples));
     let seconds = profile.to.saturating_sub(profile.from) as f64 / 1000.0;
     table.seconds = Some(seconds).filter(|seconds| *seconds > 0.0);
     table.cores = table

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{QueryClass, QueryDigest};
+use model::{OrderBy, QueryClass, QueryDigest};
 use serde::Serialize;
 
 use super::queries_format::{counted, range, rate, seconds};
@@ -99,7 +99,7 @@ pub fn queries_diff(before: &QueryDigest, during: &QueryDigest) -> QueriesDiff {
     }
     let mut changes: Vec<QueryChange> = found.into_values().collect();
     weigh(&mut changes);
-    changes.sort_by(|a, b| {
+    changes.order_by(|a, b| {
         let by_weight = b.weight.total_cmp(&a.weight);
         by_weight
             .then(b.during.count.cmp(&a.during.count))

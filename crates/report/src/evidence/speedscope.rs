@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{FrameId, Profile, StackId, StackTable};
+use model::{FrameId, OrderBy, Profile, StackId, StackTable};
 use serde::Serialize;
 
 use super::folded::SAMPLES_MAX;
@@ -79,7 +79,7 @@ pub fn speedscope(profile: &Profile, book: &StackTable, name: &str) -> String {
     let mut threads: Vec<_> = by_thread.into_iter().collect();
     let sum = |sum: u64, count: &u64| sum.saturating_add(*count);
     let samples = |stacks: &BTreeMap<StackId, u64>| stacks.values().fold(0, sum);
-    threads.sort_by_key(|(_, stacks)| std::cmp::Reverse(samples(stacks)));
+    threads.order_by_key(|(_, stacks)| std::cmp::Reverse(samples(stacks)));
     if threads.len() > 1 {
         for (thread, stacks) in threads.iter().take(THREADS_MAX) {
             profiles.push(frames.sampled(thread, stacks, book, weight));

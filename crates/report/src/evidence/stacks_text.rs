@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{RunState, StackTable, ThreadSession};
+use model::{OrderBy, RunState, StackTable, ThreadSession};
 
 use super::{
     frames_text::{write_nameless, write_stack},
@@ -240,7 +240,7 @@ fn places(threads: &[GroupThread]) -> Vec<String> {
             (count, says)
         })
         .collect();
-    lines.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    lines.order_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let one = lines.len() == 1;
     let rest = lines.split_off(lines.len().min(PLACES_MAX));
     let mut out: Vec<String> = lines
@@ -279,7 +279,7 @@ pub(super) fn names(threads: &[GroupThread]) -> String {
         names.entry(&thread.name).or_default().push(thread.tid);
     }
     let mut names: Vec<(&str, Vec<u32>)> = names.into_iter().collect();
-    names.sort_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
+    names.order_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
     let rest = names.split_off(names.len().min(NAMES_MAX));
     let mut parts: Vec<String> = names
         .iter()
@@ -341,7 +341,7 @@ fn session_lines(threads: &[GroupThread], sessions: &HashMap<u32, ThreadSession>
         .filter_map(|thread| sessions.get(&thread.tid))
         .collect();
     // A session without a statement is idle, however long.
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         a.statement_class
             .is_empty()
             .cmp(&b.statement_class.is_empty())
@@ -377,7 +377,7 @@ fn classes(found: &[&ThreadSession]) -> String {
         *longest = longest.max(session.seconds);
     }
     let mut classes: Vec<_> = classes.into_iter().collect();
-    classes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    classes.order_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
     let rest = classes.split_off(classes.len().min(CLASSES_MAX));
     let mut parts: Vec<String> = classes
         .into_iter()

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{FrameSide, Incident, Millis, Profile, StackId, StackTable, Window};
+use model::{FrameSide, Incident, Millis, OrderBy, Profile, StackId, StackTable, Window};
 use serde::Serialize;
 
 use super::chain::chain_sentence;
@@ -192,7 +192,7 @@ fn grown(incident: &Incident, calm: &Calm, stalled: &StackGroups) -> Vec<GrownGr
         .filter(|group| !group.frames.is_empty())
         .collect();
     let more = |group: &GrownGroup| group.in_stall - group.before.unwrap_or(0.0);
-    grown.sort_by(|a, b| more(b).total_cmp(&more(a)));
+    grown.order_by(|a, b| more(b).total_cmp(&more(a)));
     grown.truncate(GROUPS_MAX);
     grown
 }
@@ -271,7 +271,7 @@ fn risen(book: &StackTable, before: &Half<'_>, in_stall: &Half<'_>) -> Vec<Risen
         .filter(|function| function.in_stall - function.before >= RISEN_MIN)
         .collect();
     let rise = |function: &RisenFunction| function.in_stall - function.before;
-    risen.sort_by(|a, b| {
+    risen.order_by(|a, b| {
         rise(b)
             .total_cmp(&rise(a))
             .then_with(|| a.name.cmp(&b.name))
@@ -290,7 +290,7 @@ fn others(before: &Half<'_>, in_stall: &Half<'_>) -> Vec<OtherThread> {
         })
         .filter(|thread| thread.in_stall >= OTHERS_MIN)
         .collect();
-    others.sort_by(|a, b| {
+    others.order_by(|a, b| {
         b.in_stall
             .total_cmp(&a.in_stall)
             .then_with(|| a.name.cmp(&b.name))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, Counted, Incident, QueryClass, QueryMethod, TimedDigest, Window};
+use model::{Absent, Counted, Incident, OrderBy, QueryClass, QueryMethod, TimedDigest, Window};
 use serde::Serialize;
 
 /// A look at the statements tells of the stall when so much of it lies in the stall.
@@ -94,7 +94,7 @@ pub fn workloads(incident: &Incident) -> Vec<Workload> {
             of_way.seen_share = seen_share(of_way, before, in_stall);
         }
     }
-    ways.sort_by_key(Workload::is_blind_to_most);
+    ways.order_by_key(Workload::is_blind_to_most);
     ways
 }
 
@@ -156,7 +156,7 @@ fn workload_by(incident: &Incident, way: QueryMethod) -> Option<Workload> {
     }
     let mut rows: Vec<WorkloadRow> = rows.into_values().collect();
     let change = |row: &WorkloadRow| change(row, &before, &in_stall);
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         let by = change(b).total_cmp(&change(a));
         by.then_with(|| a.fingerprint.cmp(&b.fingerprint))
             .then_with(|| a.id.cmp(&b.id))
@@ -269,7 +269,7 @@ fn count(names: &mut Vec<Counted>, more: &[Counted]) {
             None => names.push(one.clone()),
         }
     }
-    names.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    names.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
 }
 
 fn row(id: &str, before: &Side<'_>, in_stall: &Side<'_>) -> WorkloadRow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{ChainLink, Incident, LockTable, WaitChain};
+use model::{ChainLink, Incident, LockTable, OrderBy, WaitChain};
 
 use super::{frames, table::cell};
 use crate::content::chain::{self, Kind, Link};
@@ -70,7 +70,7 @@ fn found(incident: &Incident) -> (Vec<(&WaitChain, usize)>, usize) {
     }
     let mut found: Vec<(&WaitChain, usize)> = found.into_values().collect();
     found.retain(|(chain, _)| !chain.links.is_empty());
-    found.sort_by_key(|(chain, _)| std::cmp::Reverse(crowd(chain)));
+    found.order_by_key(|(chain, _)| std::cmp::Reverse(crowd(chain)));
     (found, tables().count())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
-use model::{Incident, ProbeOutcome};
+use model::{Incident, OrderBy, ProbeOutcome};
 
 use crate::anchors;
 use crate::{
@@ -178,7 +178,7 @@ fn failed(failed: &[FailedProbe]) -> Markup {
             None => kinds.push((probe.outcome, 1)),
         }
     }
-    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    kinds.order_by_key(|(_, count)| std::cmp::Reverse(*count));
     let kinds: Vec<String> = kinds
         .iter()
         .map(|(outcome, count)| format!("{} {count}", outcome.to_text()))

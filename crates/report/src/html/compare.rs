@@ -3,7 +3,7 @@
 use diagnosis::Show;
 use diagnosis::compare::{Answer, Comparison, Role, SideHead, SideNumbers, SignalChange};
 
-use model::{Incident, Window};
+use model::{Incident, OrderBy, Window};
 
 use super::HtmlOptions;
 use super::document::parts;
@@ -284,7 +284,7 @@ fn path(points: &[(u64, f64)], x: impl Fn(u64) -> f64, y: impl Fn(f64) -> f64) -
             continue;
         };
         let mut ends = [low, high];
-        ends.sort_by_key(|(at, _)| *at);
+        ends.order_by_key(|(at, _)| *at);
         let distinct = if ends[0] == ends[1] {
             &ends[..1]
         } else {

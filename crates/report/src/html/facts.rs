@@ -3,7 +3,7 @@
 use crate::markup::{Markup, markup, row};
 use std::collections::BTreeMap;
 
-use model::{Incident, TimedFact};
+use model::{Incident, OrderBy, TimedFact};
 
 use super::table::{CellKind, Table, cell, column};
 use crate::{time_format, units::Quantity};
@@ -114,7 +114,7 @@ pub(super) fn changes(incident: &Incident) -> Option<Markup> {
             "<p class=\"none\">No fact changed during the recording.</p>",
         ));
     }
-    changed.sort_by_key(|(_, after)| after.at);
+    changed.order_by_key(|(_, after)| after.at);
     let time = time_format::column(&incident.clock, "Time");
     let columns = [
         column(&time, CellKind::Text),

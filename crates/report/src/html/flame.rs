@@ -1,6 +1,7 @@
 //! The flame graph: its data for the script, and the same in numbers.
 
 use crate::markup::{Markup, markup, row};
+use model::OrderBy;
 use std::{cmp::Reverse, ops::Range};
 
 use serde::Serialize;
@@ -206,7 +207,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
     let change = |value: [u64; 2]| shares(value)[1] - shares(value)[0];
     let name = |sum: &FrameSums| tree.frames[sum.frame].name.as_str();
     let compares = names.len() == 2;
-    sums.sort_by(|a, b| {
+    sums.order_by(|a, b| {
         let by = match compares {
             true => {
                 let order = |value: fn(&FrameSums) -> [u64; 2]| {
@@ -285,7 +286,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
 pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
     let sides = if names.len() == 2 { 0..2 } else { 1..2 };
     let mut threads = tree.threads();
-    threads.sort_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
+    threads.order_by_key(|thread| Reverse((thread.total[1], thread.total[0])));
     let mut columns = vec![column("Thread", CellKind::Code)];
     let titles = names.iter().map(|name| format!("CPUs, {name}"));
     columns.extend(titles.map(|title| column(title, CellKind::Numbers)));

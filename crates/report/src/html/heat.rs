@@ -1,7 +1,7 @@
 //! How long answers took, by fifths of a second: a column is a second, a line a fifth of it. A pause of 300 ms is seen
 //! here, which the mean of a second hides.
 
-use model::Incident;
+use model::{Incident, OrderBy};
 
 use crate::chart::{self, ChartFrame};
 use crate::evidence::heat::{CELL_MS, CELLS, Cell, Heat, answers};
@@ -140,9 +140,9 @@ fn table(incident: &Incident, heat: &Heat) -> Markup {
             (number, unanswered, took)
         })
         .collect();
-    all.sort_by(|a, b| (b.1, b.2).partial_cmp(&(a.1, a.2)).unwrap_or(a.0.cmp(&b.0)));
+    all.order_by(|a, b| (b.1, b.2).partial_cmp(&(a.1, a.2)).unwrap_or(a.0.cmp(&b.0)));
     all.truncate(LISTED_MAX);
-    all.sort_by_key(|(number, _, _)| *number);
+    all.order_by_key(|(number, _, _)| *number);
     let rows: Markup = all
         .iter()
         .map(|(number, unanswered, took)| {

@@ -1,7 +1,7 @@
 //! What InnoDB said: its signals in numbers, and its status text.
 
 use crate::markup::{Markup, markup, row};
-use model::{Incident, Measure, Series, TextKind, TimedText};
+use model::{Incident, Measure, OrderBy, Series, TextKind, TimedText};
 
 use super::table::{CellKind, Table, cell, column};
 use crate::anchors;
@@ -50,7 +50,7 @@ fn signals(incident: &Incident, picked: &Picked) -> Option<Markup> {
                 .any(|value| !value.is_nan() && *value != 0.0)
         })
         .collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.order_by(|a, b| a.name.cmp(&b.name));
     if all.is_empty() {
         return None;
     }

@@ -3,7 +3,7 @@
 use crate::markup::{Markup, markup, row};
 use std::collections::BTreeMap;
 
-use model::{Incident, Millis, ProcessList, Session, TextKind, Window};
+use model::{Incident, Millis, OrderBy, ProcessList, Session, TextKind, Window};
 
 use super::table::{CellKind, Table, column};
 use crate::{time_format, units};
@@ -143,7 +143,7 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
     names.sort_unstable();
     names.dedup();
     let of = |counts: &BTreeMap<String, u64>, name: &str| counts.get(name).copied().unwrap_or(0);
-    names.sort_by_key(|name| std::cmp::Reverse((of(worst, name), of(before, name))));
+    names.order_by_key(|name| std::cmp::Reverse((of(worst, name), of(before, name))));
     let most = names
         .iter()
         .map(|name| of(worst, name).max(of(before, name)))

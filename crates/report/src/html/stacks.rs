@@ -3,7 +3,9 @@
 use crate::markup::{Markup, markup, row};
 use std::collections::{BTreeMap, HashMap};
 
-use model::{Incident, Millis, RunState, SnapshotMeta, SnapshotMethod, StackId, ThreadRun, Window};
+use model::{
+    Incident, Millis, OrderBy, RunState, SnapshotMeta, SnapshotMethod, StackId, ThreadRun, Window,
+};
 
 use super::{
     frames,
@@ -170,10 +172,10 @@ fn groups(runs: &[ThreadRun], moments: &[Millis], windows: [Window; 2]) -> Vec<G
         by.then_with(|| mean(b, 1).total_cmp(&mean(a, 1)))
             .then_with(|| (a.stack, a.state, &a.call).cmp(&(b.stack, b.state, &b.call)))
     };
-    groups.sort_by(|a, b| order(a, b, |grown| grown));
+    groups.order_by(|a, b| order(a, b, |grown| grown));
     // Behind those that grew: what changed most either way, before what stayed.
     let shown = groups.len().min(GROUPS_MAX);
-    groups[shown..].sort_by(|a, b| order(a, b, f64::abs));
+    groups[shown..].order_by(|a, b| order(a, b, f64::abs));
     groups
 }
 
@@ -193,7 +195,7 @@ impl Group {
             count => threads(self.seen[side] as f64 / count as f64),
         };
         let mut names: Vec<(&String, &u64)> = self.names.iter().collect();
-        names.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        names.order_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         let mut shown: Vec<String> = names
             .iter()
             .take(NAMES_MAX)

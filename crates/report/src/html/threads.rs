@@ -1,7 +1,7 @@
 //! The server's threads by the CPU time they took.
 
 use crate::markup::{Markup, row};
-use model::{Incident, Measure, TextKind, Window};
+use model::{Incident, Measure, OrderBy, TextKind, Window};
 use serde::Deserialize;
 
 use super::table::{CellKind, Table, column};
@@ -60,7 +60,7 @@ fn by_name(incident: &Incident) -> Option<Markup> {
         return None;
     }
     let most = |row: &Row<'_>| row.run.iter().flatten().copied().fold(0.0, f64::max);
-    rows.sort_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(b.name)));
+    rows.order_by(|a, b| most(b).total_cmp(&most(a)).then_with(|| a.name.cmp(b.name)));
     let columns = [
         column("Thread name", CellKind::Code),
         column("Threads", CellKind::Numbers),

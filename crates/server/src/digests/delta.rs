@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use model::{
-    Absent, Counted, FoldedClasses, QueryClass, QueryDigest, QueryMeasure, QueryMethod, Reason,
+    Absent, Counted, FoldedClasses, OrderBy, QueryClass, QueryDigest, QueryMeasure, QueryMethod,
+    Reason,
 };
 
 use super::coverage::Counts;
@@ -45,7 +46,7 @@ pub fn delta(before: &DigestReading, after: &DigestReading) -> QueryDigest {
         .into_iter()
         .map(|(text, sum)| sum.class(text))
         .collect();
-    told.sort_by(|a, b| {
+    told.order_by(|a, b| {
         let seconds = |class: &QueryClass| class.sum("Query_time").unwrap_or(0.0);
         seconds(b)
             .total_cmp(&seconds(a))
@@ -209,7 +210,7 @@ impl Sum {
             .into_iter()
             .map(|(name, count)| Counted { name, count })
             .collect();
-        databases.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        databases.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         QueryClass {
             id: sql::fingerprint_id(&fingerprint),
             kind: kind_of(&fingerprint),

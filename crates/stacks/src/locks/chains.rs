@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{ChainLink, HolderBy, WaitChain};
+use model::{ChainLink, HolderBy, OrderBy, WaitChain};
 
 use super::holders::{Held, at_moment};
 use super::scene::{RowId, Scene};
@@ -51,7 +51,7 @@ pub(super) fn chains(scene: &Scene<'_>, held: &[Held]) -> Vec<WaitChain> {
     }
     let mut order: Vec<((RowId, Option<RowId>), Best)> =
         best.iter().map(|(key, best)| (*key, *best)).collect();
-    order.sort_by(|((a_row, a_next), a), ((b_row, b_next), b)| {
+    order.order_by(|((a_row, a_next), a), ((b_row, b_next), b)| {
         crowd
             .get(b_row)
             .cmp(&crowd.get(a_row))

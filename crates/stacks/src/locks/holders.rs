@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use model::{Holder, HolderBy, SnapshotThread, StackId};
+use model::{Holder, HolderBy, OrderBy, SnapshotThread, StackId};
 
 use super::HOLDERS_MAX;
 use super::holding::{ArenaWork, arena_work, runs_under};
@@ -259,7 +259,7 @@ pub(super) fn over_all(scene: &Scene<'_>, held: &[Held]) -> HashMap<RowId, Vec<H
         holders.entry(row).or_default().extend(holder);
     }
     for holders in holders.values_mut() {
-        holders.sort_by(|a, b| b.snapshots.cmp(&a.snapshots).then(a.tid.cmp(&b.tid)));
+        holders.order_by(|a, b| b.snapshots.cmp(&a.snapshots).then(a.tid.cmp(&b.tid)));
         holders.truncate(HOLDERS_MAX);
     }
     holders

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-use model::{Holder, LockCaller, LockRow, NamedBy, StackId};
+use model::{Holder, LockCaller, LockRow, NamedBy, OrderBy, StackId};
 
 use super::naming::RowName;
 use super::{CALLERS_MAX, ROWS_MAX};
@@ -66,7 +66,7 @@ impl RowSums {
                 max_us: sums.max_us,
             })
             .collect();
-        callers.sort_by(|a, b| {
+        callers.order_by(|a, b| {
             most(a.total_us, b.total_us)
                 .then(b.waits.cmp(&a.waits))
                 .then_with(|| a.path.cmp(&b.path))
@@ -122,7 +122,7 @@ fn fold_callers(callers: &mut Vec<LockCaller>) {
 /// Most time first, and of one snapshot, which tells no time, most waiters first; the least of too
 /// many put together in one row that says so.
 pub(super) fn sort_and_fold(rows: &mut Vec<LockRow>) {
-    rows.sort_by(|a, b| {
+    rows.order_by(|a, b| {
         most(a.total_us, b.total_us)
             .then(b.waiters_max.cmp(&a.waiters_max))
             .then(b.waits.cmp(&a.waits))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::{Absent, LockRow, LockTable, Reason, StackId, WaitCounting};
+use model::{Absent, LockRow, LockTable, OrderBy, Reason, StackId, WaitCounting};
 
 use super::rows::{CallerSums, RowSums, sort_and_fold};
 use super::scene::{RowId, Scene, Waiter};
@@ -85,7 +85,7 @@ pub fn sampled_table(observed: &Observed<'_>, symbols: &LockSymbols) -> LockTabl
         }
     }
     let mut rest: Vec<(u32, Open)> = open.into_iter().collect();
-    rest.sort_by_key(|(tid, _)| *tid);
+    rest.order_by_key(|(tid, _)| *tid);
     for (_, wait) in rest {
         close(wait, &mut sums);
     }

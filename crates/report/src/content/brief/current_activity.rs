@@ -1,7 +1,7 @@
 //! Where no cause was found: what the server was doing, and what would decide it.
 
 use diagnosis::{Mechanism, Verdict};
-use model::{Absent, Incident};
+use model::{Absent, Incident, OrderBy};
 
 use super::confidence::missing_area;
 use super::phrases::sentence;
@@ -88,7 +88,7 @@ fn doing(verdict: &Verdict) -> String {
             layers.push(one);
         }
     }
-    layers.sort_by_key(|one| order(&one.source));
+    layers.order_by_key(|one| order(&one.source));
     layers.truncate(LAYERS_MAX);
     match layers.is_empty() {
         true => "The input does not say.".to_owned(),

@@ -22,7 +22,7 @@ mod remedy;
 mod who;
 
 use diagnosis::{Finding, Level, Verdict};
-use model::Incident;
+use model::{Incident, OrderBy};
 
 use crate::document::{Answer, Part, Prose};
 use crate::time_format;
@@ -56,7 +56,7 @@ pub(crate) fn parts(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
 pub(crate) fn below_the_cause(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     let mut answers = with_refutation(incident, verdict);
     answers.retain(|answer| !matches!(answer.label, CAUSE | SINCE | confidence::ABSENT));
-    answers.sort_by_key(|answer| match answer.label {
+    answers.order_by_key(|answer| match answer.label {
         CLIENT_IMPACT => 0,
         DO_NOW => 1,
         _ => 2,

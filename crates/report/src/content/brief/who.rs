@@ -1,7 +1,7 @@
 //! Who did it, as far as somebody is known: a session, a process, a disk, a setting, a kind of statement.
 
 use diagnosis::{Actor, Catalogue, Finding};
-use model::{Counted, Incident, QueryMethod};
+use model::{Counted, Incident, OrderBy, QueryMethod};
 
 use super::confidence::witness_text;
 use super::phrases::{capital, is_plain, number, quoted, sentence, span};
@@ -42,7 +42,7 @@ pub(super) fn who(incident: &Incident, finding: &Finding) -> String {
     // The server is who suffers it.
     let actors = finding.actors.iter().filter(|actor| actor.who != "server");
     let (common, mut actors): (Vec<&Actor>, Vec<_>) = actors.partition(|one| one.who == COMMON);
-    actors.sort_by_key(|actor| rank(actor));
+    actors.order_by_key(|actor| rank(actor));
     let mut lines: Vec<String> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for actor in &actors {
