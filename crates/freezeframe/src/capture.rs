@@ -136,9 +136,7 @@ fn by_ourselves(
         let label = target.label.clone();
         let recorder = Recorder::start(target, recording.clone(), end.clone(), notices.clone())?;
         asked.push(recorder.capture_requests());
-        let thread = std::thread::Builder::new()
-            .name(format!("ff-{label}"))
-            .spawn(move || recorder.run())?;
+        let thread = kernel::own_threads::start(format!("ff-{label}"), move || recorder.run())?;
         recorders.push(thread);
     }
     drop(notices);

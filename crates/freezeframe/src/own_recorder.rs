@@ -157,14 +157,12 @@ impl Drop for OwnRecorder {
 /// In the recorder: it ends when who started it ends. A signal at the parent's death (prctl(2)) would come once for each
 /// thread of it, and the second one ends a recorder at once, with all that it should take away.
 pub(crate) fn end_with(parent: i32, stop: Arc<AtomicBool>) -> Result<()> {
-    std::thread::Builder::new()
-        .name("ff-parent".to_owned())
-        .spawn(move || {
-            while rustix::process::getppid() == Pid::from_raw(parent) {
-                std::thread::sleep(POLL);
-            }
-            stop.store(true, Ordering::Relaxed);
-        })?;
+    kernel::own_threads::start("ff-parent", move || {
+        while rustix::process::getppid() == Pid::from_raw(parent) {
+            std::thread::sleep(POLL);
+        }
+        stop.store(true, Ordering::Relaxed);
+    })?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ pub mod kmsg;
 pub mod lock_waits;
 pub mod memory;
 pub mod netlink;
+pub mod own_threads;
 pub mod packets;
 pub mod perf;
 pub mod places;

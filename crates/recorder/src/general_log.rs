@@ -59,8 +59,7 @@ impl Listening {
     /// evidence.
     pub(crate) fn begin(self, permit: &GeneralLogPermit) {
         let permit = permit.clone();
-        let thread = std::thread::Builder::new().name("ff-general-log".to_owned());
-        let spawned = thread.spawn(move || {
+        let spawned = kernel::own_threads::start("ff-general-log", move || {
             if let Err(absent) = self.run(&permit) {
                 self.notices.send(Notice::Absent(absent));
             }

@@ -46,9 +46,7 @@ impl HistoryQueue {
         let missing = Arc::new(AtomicU64::new(0));
         let (queue, commands) = sync_channel(QUEUE_BATCHES);
         let keeper = HistoryThread::new(start, notices, missing.clone());
-        std::thread::Builder::new()
-            .name("ff-history".to_owned())
-            .spawn(move || keeper.run(&commands))?;
+        kernel::own_threads::start("ff-history", move || keeper.run(&commands))?;
         Ok(Self {
             queue,
             waiting: VecDeque::new(),

@@ -51,8 +51,7 @@ impl Incidents {
     /// recorder's own thread does not have.
     pub(crate) fn announce_preliminary(&self, mut incident: Incident, raw: RawEvidence) {
         let (stacks, notices) = (self.stacks.clone(), self.notices.clone());
-        let thread = std::thread::Builder::new().name("ff-preliminary".to_owned());
-        let spawned = thread.spawn(move || {
+        let spawned = kernel::own_threads::start("ff-preliminary", move || {
             incident.stacks = stacks.name(raw);
             notices.send(Notice::Preliminary(Box::new(incident)));
         });
@@ -78,9 +77,8 @@ impl Incidents {
             written: self.written.0.clone(),
         };
         let (under_way, own) = (self.under_way.clone(), id.clone());
-        let thread = std::thread::Builder::new().name("ff-incident".to_owned());
         let stacks = self.stacks.clone();
-        let spawned = thread.spawn(move || {
+        let spawned = kernel::own_threads::start("ff-incident", move || {
             incident.stacks = stacks.name(raw);
             job.run(incident);
             locked(&under_way).retain(|id| *id != own);

@@ -148,8 +148,7 @@ fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut 
     let mounts = proc.of(pid, "mountinfo");
     let (sender, told) = channel();
     // A file system that does not answer must not hold the check.
-    let thread = std::thread::Builder::new().name("ff-places".to_owned());
-    let spawned = thread.spawn(move || {
+    let spawned = kernel::own_threads::start("ff-places", move || {
         let mounts = mountinfo::read(&mounts).unwrap_or_default();
         for (name, path) in wanted {
             let below = path.strip_prefix("/").unwrap_or(&path);

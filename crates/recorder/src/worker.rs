@@ -34,11 +34,11 @@ pub(crate) fn start<S: State>(
         return Ok(());
     }
     let (state, context) = (S::new(context), context.clone());
-    std::thread::Builder::new()
-        .name(S::THREAD.to_owned())
-        // Deep recursion does not occur; the default of 2 MiB is mapped, not used.
-        .stack_size(512 * 1024)
-        .spawn(move || run(state, readers, &context))?;
+    // Deep recursion does not occur; the default of 2 MiB is mapped, not used.
+    let stack_bytes = 512 << 10;
+    kernel::own_threads::start_with_stack(S::THREAD, stack_bytes, move || {
+        run(state, readers, &context)
+    })?;
     Ok(())
 }
 

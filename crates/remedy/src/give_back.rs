@@ -120,9 +120,7 @@ pub(crate) fn give_back_until_done(
         login: login.clone(),
         given_up: given_up.clone(),
     };
-    let spawned = std::thread::Builder::new()
-        .name("ff-give-back".to_owned())
-        .spawn(move || worker.run(session, &sender));
+    let spawned = kernel::own_threads::start("ff-give-back", move || worker.run(session, &sender));
     if let Err(error) = spawned {
         return Err(format!("cannot start a thread: {error}"));
     }

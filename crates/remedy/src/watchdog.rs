@@ -83,14 +83,12 @@ impl Watchdog {
             .map_err(|error| error.to_string())?;
         let (sender, answer) = channel();
         let answers = self.child.stdout.take().ok_or("it has no output")?;
-        std::thread::Builder::new()
-            .name("ff-watchdog".to_owned())
-            .spawn(move || {
-                let mut line = String::new();
-                let _ = BufReader::new(answers.take(ANSWER_BYTES_MAX)).read_line(&mut line);
-                let _ = sender.send(line);
-            })
-            .map_err(|error| error.to_string())?;
+        kernel::own_threads::start("ff-watchdog", move || {
+            let mut line = String::new();
+            let _ = BufReader::new(answers.take(ANSWER_BYTES_MAX)).read_line(&mut line);
+            let _ = sender.send(line);
+        })
+        .map_err(|error| error.to_string())?;
         match answer.recv_timeout(READY_PATIENCE) {
             Ok(line) if line == READY => Ok(()),
             Ok(line) if line.is_empty() => Err("it ended at once".to_owned()),
@@ -151,13 +149,11 @@ pub fn hear<T: DeserializeOwned>() -> Result<(T, Receiver<()>), String> {
     let orders = serde_json::from_str(&line)
         .map_err(|_| "only freezeframe can start it; it is part of a lease".to_owned())?;
     let (sender, giver) = channel();
-    std::thread::Builder::new()
-        .name("ff-owner".to_owned())
-        .spawn(move || {
-            let mut rest = [0; 64];
-            while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
-            drop(sender);
-        })
-        .map_err(|error| error.to_string())?;
+    kernel::own_threads::start("ff-owner", move || {
+        let mut rest = [0; 64];
+        while matches!(input.read(&mut rest), Ok(read) if read > 0) {}
+        drop(sender);
+    })
+    .map_err(|error| error.to_string())?;
     Ok((orders, giver))
 }

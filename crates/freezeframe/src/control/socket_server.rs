@@ -82,17 +82,15 @@ pub(crate) fn serve(dir: &Path, recorders: ControlledRecorders) -> Result<Contro
     let served = ControlSocket { path };
     // Who gets in before that is asked who it is, as everybody is.
     std::fs::set_permissions(&served.path, Permissions::from_mode(0o600))?;
-    std::thread::Builder::new()
-        .name("ff-control".to_owned())
-        .spawn(move || {
-            for stream in listener.incoming() {
-                match stream {
-                    Ok(stream) => drop(answer(&stream, &recorders.now())),
-                    // No more files: later again.
-                    Err(_) => std::thread::sleep(PATIENCE),
-                }
+    kernel::own_threads::start("ff-control", move || {
+        for stream in listener.incoming() {
+            match stream {
+                Ok(stream) => drop(answer(&stream, &recorders.now())),
+                // No more files: later again.
+                Err(_) => std::thread::sleep(PATIENCE),
             }
-        })?;
+        }
+    })?;
     Ok(served)
 }
 

@@ -190,18 +190,16 @@ pub(crate) fn start(
     });
     let (labels, told) = (labels.collect(), state.clone());
     let dir = std::path::absolute(dir)?;
-    std::thread::Builder::new()
-        .name("ff-fleet".to_owned())
-        .spawn(move || {
-            loop {
-                match begin(&dir, &fleet, &labels) {
-                    Ok(feed) => feed.run(&told),
-                    Err(error) => told.trouble(Part::Collecting, &format!("{error:#}")),
-                }
-                std::thread::sleep(AGAIN);
+    kernel::own_threads::start("ff-fleet", move || {
+        loop {
+            match begin(&dir, &fleet, &labels) {
+                Ok(feed) => feed.run(&told),
+                Err(error) => told.trouble(Part::Collecting, &format!("{error:#}")),
             }
-        })
-        .context("cannot start the thread that sends to the fleet")?;
+            std::thread::sleep(AGAIN);
+        }
+    })
+    .context("cannot start the thread that sends to the fleet")?;
     Ok(Some(state))
 }
 

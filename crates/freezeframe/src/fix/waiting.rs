@@ -23,8 +23,7 @@ impl Waiting {
         let (lives, ended) = channel::<()>();
         let what = what.to_owned();
         let begin = Instant::now();
-        let thread = std::thread::Builder::new().name("ff-waiting".to_owned());
-        let told = thread.spawn(move || {
+        let told = kernel::own_threads::start("ff-waiting", move || {
             let mut pause = FIRST;
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 let seconds = begin.elapsed().as_secs();

@@ -167,9 +167,7 @@ impl Hooks {
                 state.clone(),
                 hooks.stop.clone(),
             );
-            let thread = std::thread::Builder::new()
-                .name("ff-hook".to_owned())
-                .spawn(move || worker.run())
+            let thread = kernel::own_threads::start("ff-hook", move || worker.run())
                 .context("a hook's thread cannot be started")?;
             hooks.running.push(Running {
                 on,

@@ -53,9 +53,6 @@ pub(crate) fn start(
     let own = listener.local_addr()?;
     let stack_bytes = site.limits().stack_bytes;
     let responder = Responder::new(listener, names, site, woken);
-    std::thread::Builder::new()
-        .name("ff-listen".to_owned())
-        .stack_size(stack_bytes)
-        .spawn(move || responder.run())?;
+    kernel::own_threads::start_with_stack("ff-listen", stack_bytes, move || responder.run())?;
     Ok(own)
 }

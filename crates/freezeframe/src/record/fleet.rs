@@ -133,9 +133,7 @@ impl Fleet {
         let recorder = self
             .around
             .begin(target, number, stop.clone(), Default::default())?;
-        let thread = std::thread::Builder::new()
-            .name(format!("ff-{label}"))
-            .spawn(move || recorder.run())?;
+        let thread = kernel::own_threads::start(format!("ff-{label}"), move || recorder.run())?;
         self.running.push(Running {
             label,
             number,
@@ -180,7 +178,7 @@ impl Fleet {
                     Err(error) => around.not_started(&wanted.name, &error),
                 }
             };
-            std::thread::Builder::new().name(name).spawn(look)?
+            kernel::own_threads::start(name, look)?
         };
         self.running.push(Running {
             label: wanted.name.clone(),
@@ -211,9 +209,7 @@ impl Fleet {
                 let _ = running.thread.join();
             }
         };
-        Ok(std::thread::Builder::new()
-            .name("ff-targets".to_owned())
-            .spawn(join)?)
+        Ok(kernel::own_threads::start("ff-targets", join)?)
     }
 
     /// Records the targets, and looks after them on a thread of its own.
@@ -254,9 +250,7 @@ impl Fleet {
             }
             self.finish();
         };
-        let thread = std::thread::Builder::new()
-            .name("ff-targets".to_owned())
-            .spawn(look_after)?;
+        let thread = kernel::own_threads::start("ff-targets", look_after)?;
         Ok(thread)
     }
 

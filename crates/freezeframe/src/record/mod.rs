@@ -197,9 +197,7 @@ fn general_log(args: &Record, config: &Config, leases: &Path) -> Option<GeneralL
 
 /// What an earlier recorder changed and could not give back is given back beside the recording.
 fn revert_leftovers(dir: PathBuf) -> Result<()> {
-    std::thread::Builder::new()
-        .name("ff-leases".to_owned())
-        .spawn(move || leases::revert_all(&dir))?;
+    kernel::own_threads::start("ff-leases", move || leases::revert_all(&dir))?;
     Ok(())
 }
 
@@ -218,30 +216,26 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
 fn capture_when_asked(recorded: ControlledRecorders, stop: Arc<AtomicBool>) -> Result<()> {
     let signal = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, signal.clone()).context("cannot handle signals")?;
-    std::thread::Builder::new()
-        .name("ff-asked".to_owned())
-        .spawn(move || {
-            while !stop.load(Ordering::Relaxed) {
-                if signal.swap(false, Ordering::Relaxed) {
-                    for recorder in recorded.now() {
-                        drop(recorder.asked.ask(REQUESTED_MS));
-                    }
+    kernel::own_threads::start("ff-asked", move || {
+        while !stop.load(Ordering::Relaxed) {
+            if signal.swap(false, Ordering::Relaxed) {
+                for recorder in recorded.now() {
+                    drop(recorder.asked.ask(REQUESTED_MS));
                 }
-                std::thread::sleep(ASKED_POLL);
             }
-        })?;
+            std::thread::sleep(ASKED_POLL);
+        }
+    })?;
     Ok(())
 }
 
 fn stop_after(time: std::time::Duration, stop: Arc<AtomicBool>) -> Result<()> {
     let end = Instant::now() + time;
-    std::thread::Builder::new()
-        .name("ff-timer".to_owned())
-        .spawn(move || {
-            while let Some(left) = end.checked_duration_since(Instant::now()) {
-                std::thread::sleep(left);
-            }
-            stop.store(true, Ordering::Relaxed);
-        })?;
+    kernel::own_threads::start("ff-timer", move || {
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            std::thread::sleep(left);
+        }
+        stop.store(true, Ordering::Relaxed);
+    })?;
     Ok(())
 }

@@ -67,9 +67,7 @@ impl Fleet {
             }
             self.finish();
         };
-        Ok(std::thread::Builder::new()
-            .name("ff-newcomers".to_owned())
-            .spawn(look_after)?)
+        Ok(kernel::own_threads::start("ff-newcomers", look_after)?)
     }
 
     fn record_found(&mut self, mut target: Target, claims: &Claims) -> Result<()> {

@@ -258,12 +258,10 @@ impl Step {
     fn begin(&self, scene: &Arc<TestSetup>) -> Begun {
         let (sender, found) = sync_channel(1);
         let (run, scene) = (self.run, scene.clone());
-        let spawned = std::thread::Builder::new()
-            .name("ff-self-test".to_owned())
-            .spawn(move || {
-                // Nobody may be waiting any more.
-                let _ = sender.send(run(&scene));
-            });
+        let spawned = kernel::own_threads::start("ff-self-test", move || {
+            // Nobody may be waiting any more.
+            let _ = sender.send(run(&scene));
+        });
         Begun {
             name: self.name,
             since: Instant::now(),

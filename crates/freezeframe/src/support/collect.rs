@@ -26,13 +26,11 @@ pub(super) fn program(command: &mut Command, deadline: Duration) -> Result<Strin
         return Err(format!("{name}: no output"));
     };
     let (sender, output) = sync_channel(1);
-    let spawned = std::thread::Builder::new()
-        .name("ff-output".to_owned())
-        .spawn(move || {
-            let mut bytes = Vec::new();
-            let read = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
-            let _ = sender.send(read.map(|_| bytes));
-        });
+    let spawned = kernel::own_threads::start("ff-output", move || {
+        let mut bytes = Vec::new();
+        let read = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
+        let _ = sender.send(read.map(|_| bytes));
+    });
     let left = end.saturating_duration_since(Instant::now());
     let read = spawned.ok().and_then(|_| output.recv_timeout(left).ok());
     let _ = child.kill();

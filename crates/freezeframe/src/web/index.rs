@@ -122,17 +122,15 @@ impl Index {
         let mut seen = PreviousScan::default();
         // What is there is listed before anybody asks.
         self.refresh(&mut seen);
-        std::thread::Builder::new()
-            .name("ff-index".to_owned())
-            .spawn(move || {
-                loop {
-                    let begin = Instant::now();
-                    while begin.elapsed() < LOOK_EACH && self.judge_one() {}
-                    std::thread::sleep(LOOK_EACH.saturating_sub(begin.elapsed()));
-                    self.refresh(&mut seen);
-                }
-            })
-            .context("a thread")?;
+        kernel::own_threads::start("ff-index", move || {
+            loop {
+                let begin = Instant::now();
+                while begin.elapsed() < LOOK_EACH && self.judge_one() {}
+                std::thread::sleep(LOOK_EACH.saturating_sub(begin.elapsed()));
+                self.refresh(&mut seen);
+            }
+        })
+        .context("a thread")?;
         Ok(())
     }
 

@@ -32,9 +32,7 @@ impl Workers {
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..THREADS {
             let (jobs, wake) = (jobs.clone(), wake.try_clone()?);
-            std::thread::Builder::new()
-                .name(format!("ff-page-{number}"))
-                .spawn(move || work(&jobs, wake))?;
+            kernel::own_threads::start(format!("ff-page-{number}"), move || work(&jobs, wake))?;
         }
         Ok(Self(sender))
     }

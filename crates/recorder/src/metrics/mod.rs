@@ -112,11 +112,10 @@ fn run(words: &[String], ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
     };
     // On a thread that nobody waits for: what it starts may hold the pipe open when it is gone.
     let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::Builder::new()
-        .name("ff-metrics-read".to_owned())
-        .stack_size(256 << 10)
-        .spawn(move || sender.send(limited(output)))
-        .map_err(|error| error.to_string())?;
+    kernel::own_threads::start_with_stack("ff-metrics-read", 256 << 10, move || {
+        drop(sender.send(limited(output)))
+    })
+    .map_err(|error| error.to_string())?;
     let end = Instant::now() + COMMAND_MAX;
     let bytes = loop {
         if let Ok(bytes) = receiver.recv_timeout(POLL) {

@@ -58,8 +58,7 @@ pub fn ask_open_connections(
 ) -> Option<Receiver<Vec<PriorConnection>>> {
     let (sender, receiver) = channel();
     let (address, login, own) = (address.clone(), login.clone(), own.clone());
-    let thread = std::thread::Builder::new().name("ff-connections".to_owned());
-    let spawned = thread.spawn(move || {
+    let spawned = kernel::own_threads::start("ff-connections", move || {
         // What is not told is not known: the digest counts those connections as guessed.
         let told = Session::connect(&address, &login, deadlines).and_then(|mut session| {
             session.count_in(&own);

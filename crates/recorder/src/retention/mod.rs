@@ -85,23 +85,21 @@ pub fn keep_within(
 ) -> std::io::Result<Arc<RetentionState>> {
     let state = Arc::new(RetentionState::default());
     let mut retention = Retention::new(dir, limits, state.clone(), notices);
-    std::thread::Builder::new()
-        .name("ff-retention".to_owned())
-        .spawn(move || {
-            let is_over = || stop.load(Ordering::Relaxed);
-            while !is_over() {
-                let moment = BothClocks {
-                    wall_ms: kernel::clock::wall_ms(),
-                    boot_ms: kernel::clock::boottime_ms(),
-                };
-                retention.pass(moment, disk_of(&retention.dir));
-                let mut waited = Duration::ZERO;
-                while waited < EVERY && !is_over() {
-                    std::thread::sleep(NAP);
-                    waited += NAP;
-                }
+    kernel::own_threads::start("ff-retention", move || {
+        let is_over = || stop.load(Ordering::Relaxed);
+        while !is_over() {
+            let moment = BothClocks {
+                wall_ms: kernel::clock::wall_ms(),
+                boot_ms: kernel::clock::boottime_ms(),
+            };
+            retention.pass(moment, disk_of(&retention.dir));
+            let mut waited = Duration::ZERO;
+            while waited < EVERY && !is_over() {
+                std::thread::sleep(NAP);
+                waited += NAP;
             }
-        })?;
+        }
+    })?;
     Ok(state)
 }
 

@@ -34,11 +34,9 @@ pub(super) struct MappedAllocators {
 pub(super) fn read(maps: &Path) -> MappedAllocators {
     let maps = maps.to_owned();
     let (sender, answer) = channel();
-    let reader = std::thread::Builder::new()
-        .name("ff-maps".to_owned())
-        .spawn(move || {
-            let _ = sender.send(kernel::read::head(&maps, BYTES_MAX).unwrap_or_default());
-        });
+    let reader = kernel::own_threads::start("ff-maps", move || {
+        let _ = sender.send(kernel::read::head(&maps, BYTES_MAX).unwrap_or_default());
+    });
     match (reader, answer.recv_timeout(PATIENCE)) {
         (Ok(_), Ok(text)) => from_map_text(&String::from_utf8_lossy(&text)),
         _ => MappedAllocators::default(),
