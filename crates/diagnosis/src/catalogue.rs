@@ -10,8 +10,8 @@ use crate::cause_file::{self, CatalogueError, CauseFile};
 use crate::names::Compiled;
 use model::OrderBy;
 
-/// The files of `causes/`, as (name, packed text), embedded by `build.rs`.
-const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/causes.rs"));
+/// The files of `causes/`, embedded by `build.rs`.
+const PACKED: embed::PackedAsOne = include!(concat!(env!("OUT_DIR"), "/causes.rs"));
 
 /// Known causes of stalls.
 #[derive(Debug, Clone)]
@@ -84,10 +84,7 @@ static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| {
 
 /// The embedded files as (name, text), to load together with others.
 pub fn builtin_files() -> Vec<(&'static str, String)> {
-    let texts = PACKED
-        .iter()
-        .map(|(name, packed)| (*name, embed::unpack(packed)));
-    texts.collect()
+    embed::unpack_each(PACKED)
 }
 
 impl Catalogue {

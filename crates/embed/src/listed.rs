@@ -59,6 +59,29 @@ pub fn packed(folder: &str, ending: &str, to: &str) -> io::Result<()> {
     fs::write(out(to), format!("&[\n{list}]"))
 }
 
+/// Writes the names and lengths of files and their texts as one, as [`crate::unpack_each`] takes them: what is like in
+/// many files is packed once. For those of which all are needed when one is. Folders come with an ending each.
+///
+/// # Errors
+/// When a folder, a file, what is packed or the list cannot be read or written.
+pub fn packed_as_one(folders: &[(&str, &str)], to: &str) -> io::Result<()> {
+    let (mut list, mut all) = (String::new(), Vec::new());
+    for (folder, ending) in folders {
+        for (stem, path) in files(folder, ending)? {
+            let text = fs::read(path)?;
+            let name = format!("{stem}.{ending}");
+            let _ = writeln!(list, "        ({name:?}, {}),", text.len());
+            all.extend(text);
+        }
+    }
+    let packed = out(&format!("{to}.packed"));
+    fs::write(&packed, pack(&all)?)?;
+    fs::write(
+        out(to),
+        format!("(\n    &[\n{list}    ],\n    include_bytes!({packed:?}),\n)"),
+    )
+}
+
 pub(crate) fn pack(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut packer = DeflateEncoder::new(Vec::new(), Compression::best());
     packer.write_all(text)?;
