@@ -80,8 +80,8 @@ impl Web {
     fn route(&self, path: &str, request: &Request) -> Reply {
         let query = Query::parse(&request.query);
         if let Some(name) = path.strip_prefix("/static/") {
-            let file = served::FILES.iter().find(|(own, _, _)| *own == name);
-            let answer = file.map(|(_, kind, text)| Answer::new(200, kind, (*text).to_owned()));
+            let file = served::file(name);
+            let answer = file.map(|(kind, text)| Answer::new(200, kind, text.to_owned()));
             return now(answer.unwrap_or_else(|| not_found("../")), request);
         }
         if let Some(id) = path.strip_prefix("/incident/") {

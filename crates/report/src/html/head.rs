@@ -1,18 +1,17 @@
 //! The page's head, the verdict at its top, and its script.
 
+use super::assets::asset;
 use crate::markup::{Markup, markup};
 use diagnosis::Verdict;
 use model::{Incident, Millis};
 
 use crate::time_format;
 
-const STYLE: &str = include_str!("../../assets/report.css");
-const FLAME_STYLE: &str = include_str!("../../assets/flame.css");
-
 /// A script of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Script {
-    text: &'static str,
+    /// Which of `assets/`.
+    file: &'static str,
     /// SHA-256 of the text in base64, for the content security policy; a test compares it.
     sha256: &'static str,
 }
@@ -20,12 +19,12 @@ pub(super) struct Script {
 impl Script {
     /// Reads values off the charts.
     pub(super) const REPORT: Self = Self {
-        text: include_str!("../../assets/report.js"),
+        file: "report.js",
         sha256: "N6nr4canDOz+0O7uT2itYqs+3qlL6hy1o9HSpL3CJ+M=",
     };
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
-        text: include_str!("../../assets/flame.js"),
+        file: "flame.js",
         sha256: "FSNmvJu3UoD4SOjFKqXHzhVl4nJts//cPjgDG0I6ow8=",
     };
 }
@@ -57,8 +56,8 @@ pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
          <title>{title}</title>\n<style>\n{STYLE}{FLAME_STYLE}</style>\n</head>\n<body>\n",
         ..title,
         policy = policy(scripts),
-        STYLE = Markup::literal(STYLE),
-        FLAME_STYLE = Markup::literal(FLAME_STYLE)
+        STYLE = Markup::literal(asset("report.css")),
+        FLAME_STYLE = Markup::literal(asset("flame.css"))
     )
 }
 
@@ -75,7 +74,7 @@ pub(super) fn footer(says: Markup) -> Markup {
 pub(super) fn scripts(scripts: &[Script]) -> Markup {
     scripts
         .iter()
-        .map(|script| markup!("<script>{}</script>\n", Markup::literal(script.text)))
+        .map(|script| markup!("<script>{}</script>\n", Markup::literal(asset(script.file))))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! One self-contained page.
 
+mod assets;
 mod bars;
 mod chain;
 mod charts;

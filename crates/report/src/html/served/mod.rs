@@ -12,42 +12,30 @@ use diagnosis::Verdict;
 use diagnosis::compare::SettingChange;
 use model::Incident;
 
+use super::assets::asset;
 use super::{HtmlOptions, pair};
 use crate::markup::{Markup, markup};
 
 pub use crate::strip::is_of_hours;
 
-/// Files that pages of the server load: name, content type, text.
-pub const FILES: [(&str, &str, &str); 6] = [
-    (
-        "report.css",
-        "text/css; charset=utf-8",
-        include_str!("../../../assets/report.css"),
-    ),
-    ("web.css", "text/css; charset=utf-8", WEB_STYLE),
-    (
-        "web.js",
-        "text/javascript; charset=utf-8",
-        include_str!("../../../assets/web.js"),
-    ),
-    (
-        "uplot.css",
-        "text/css; charset=utf-8",
-        include_str!("../../../assets/uplot/uPlot.min.css"),
-    ),
-    (
-        "uplot.js",
-        "text/javascript; charset=utf-8",
-        include_str!("../../../assets/uplot/uPlot.iife.min.js"),
-    ),
-    (
-        "uplot-licence.txt",
-        "text/plain; charset=utf-8",
-        include_str!("../../../assets/uplot/LICENSE"),
-    ),
-];
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const PLAIN: &str = "text/plain; charset=utf-8";
 
-const WEB_STYLE: &str = include_str!("../../../assets/web.css");
+const WEB_STYLE: &str = "web.css";
+const UPLOT_LICENCE: &str = include_str!("../../../assets/uplot/LICENSE");
+
+/// A file that pages of the server load: its content type and its text.
+pub fn file(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "report.css" | WEB_STYLE => (CSS, asset(name)),
+        "web.js" => (JAVASCRIPT, asset(name)),
+        "uplot.css" => (CSS, asset("uPlot.min.css")),
+        "uplot.js" => (JAVASCRIPT, asset("uPlot.iife.min.js")),
+        "uplot-licence.txt" => (PLAIN, UPLOT_LICENCE),
+        _ => return None,
+    })
+}
 
 /// What pages may do whose style and scripts are files of the server.
 const OWN_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -100,7 +88,7 @@ pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &IncidentLink
         .collect();
     let bar = markup!(
         "<style>{}</style>{}",
-        Markup::literal(WEB_STYLE),
+        Markup::literal(asset(WEB_STYLE)),
         bar("../", "", &ways.server, links)
     );
     let (html, policy) = super::page(incident, verdict, &HtmlOptions::default(), bar);
@@ -120,7 +108,7 @@ pub fn pair_page(
     let links = links.map(|(href, text)| markup!("<a href=\"{}\">{}</a>", href, text));
     let bar = markup!(
         "<style>{}</style>{}",
-        Markup::literal(WEB_STYLE),
+        Markup::literal(asset(WEB_STYLE)),
         bar("", "", "", links.collect())
     );
     Page {
