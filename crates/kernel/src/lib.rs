@@ -6,6 +6,7 @@
 
 pub mod accept_queue;
 pub mod access;
+mod bpf_objects;
 pub mod clock;
 pub mod connections;
 pub mod heap;

@@ -12,11 +12,7 @@ use super::error::classify;
 use super::wire::{SAMPLE_HEADER_BYTES, STACK_BYTES_MAX, STACK_STEP_BYTES, WINDOWS_PER_SECOND};
 use super::{WaitError, WaitOptions};
 #[cfg(target_arch = "x86_64")]
-use crate::kernel_types::with_types;
-
-#[cfg(target_arch = "x86_64")]
-static OBJECT: &[u8] =
-    aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/lock_waits.bpf.o"));
+use crate::{bpf_objects::object, kernel_types::with_types};
 
 /// The ring holds a quarter of a second of samples, within these.
 const RING_BYTES_MIN: u64 = 256 << 10;
@@ -78,7 +74,7 @@ fn load_with(options: &WaitOptions, btf: &Btf) -> Result<Loaded, WaitError> {
         }
     }
     let mut ebpf = loader
-        .load(OBJECT)
+        .load(&object("lock_waits.bpf.o"))
         .map_err(|e| classify("creating BPF maps", &e))?;
 
     load_tracepoint(&mut ebpf, ON_SWITCH, "sched_switch", btf)?;

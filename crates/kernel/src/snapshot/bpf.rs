@@ -4,6 +4,7 @@ use super::futex::FUTEX_SYSCALL;
 use super::task_files::{TaskFiles, is_gone};
 use super::{OpenError, Pass, STACK_BYTES_MAX, SnapshotError, SnapshotOptions, Taken};
 use super::{bpf_link, record, refusal};
+use crate::bpf_objects;
 use crate::kernel_types::with_types;
 use aya::maps::{Array, HashMap, MapData};
 use aya::programs::Iter;
@@ -15,8 +16,6 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// Built by `make bpf`.
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/threads.bpf.o");
 const PROGRAM: &str = "threads";
 /// The kernel fills at most this much at once (kernel/bpf/bpf_iter.c, `bpf_seq_read`), whole records only.
 const READ_BYTES: usize = 32 << 10;
@@ -255,7 +254,7 @@ fn load_with(
         // Twice, because those of threads that have ended stay until their room is needed.
         .map_max_entries("given", entries.saturating_mul(2))
         .map_max_entries("wanted", entries)
-        .load(OBJECT)
+        .load(&bpf_objects::object("threads.bpf.o"))
         .map_err(|e| refused("load the BPF object", &e))?;
     let control = object.take_map("control").ok_or_else(missing)?;
     let control = Array::try_from(control).map_err(|e| refused("BPF map", &e))?;
