@@ -3,7 +3,7 @@
 
 mod listed;
 
-pub use listed::{Declared, packed, packed_as_one, statics, texts};
+pub use listed::{Declared, packed, packed_as, packed_as_one, statics, texts};
 
 use std::io::Read;
 

@@ -82,6 +82,21 @@ pub fn packed_as_one(folders: &[(&str, &str)], to: &str) -> io::Result<()> {
     )
 }
 
+/// Packs what `made` makes of a text, as [`crate::unpack_bytes`] takes it.
+///
+/// # Errors
+/// When the text cannot be read, nothing can be made of it, or what is packed cannot be written.
+pub fn packed_as(
+    file: &str,
+    to: &str,
+    made: impl FnOnce(&str) -> io::Result<Vec<u8>>,
+) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={file}");
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let text = fs::read_to_string(manifest.join(file))?;
+    fs::write(out(to), pack(&made(&text)?)?)
+}
+
 pub(crate) fn pack(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut packer = DeflateEncoder::new(Vec::new(), Compression::best());
     packer.write_all(text)?;

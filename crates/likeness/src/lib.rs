@@ -12,6 +12,8 @@
 //! **Nothing private is kept**: of a text only features are told that are in our own vocabulary, and each of these
 //! stands in two of our texts or more.
 
+#[cfg(test)]
+mod columns;
 mod features;
 mod table;
 

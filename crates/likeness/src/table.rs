@@ -1,4 +1,4 @@
-//! The weights, as `data/words.txt` has them.
+//! The weights, as `data/words.txt` has them; the program has them as `src/columns.rs` says.
 //!
 //! A line is a kind of its own or a feature, its columns apart by tabs:
 //!
@@ -15,15 +15,11 @@ use crate::{Likeness, TOLD_MAX};
 /// How far apart two scores are that differ by 1, as shares: e to this power.
 const SHARPNESS: f64 = 8.0;
 
-/// `data/words.txt` as (name, packed text), embedded by `build.rs`.
-const PACKED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/data.rs"));
+/// The columns of `data/words.txt`, packed by `build.rs`.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/words.packed"));
 
-// The text is kept as long as the program runs, like the table, whose features are parts of it.
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let text = PACKED.first().map(|(_, packed)| embed::unpack(packed));
-    text.and_then(|text| Table::read(text.leak()))
-        .unwrap_or_default()
-});
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| Table::read(&embed::unpack_bytes(PACKED)).unwrap_or_default());
 
 /// What is known of the features.
 #[derive(Debug, Default)]
@@ -47,30 +43,45 @@ impl Table {
         &TABLE
     }
 
-    /// Nothing where a line is not as it must be: a test reads it.
-    fn read(text: &'static str) -> Option<Self> {
+    /// Nothing where the columns are not as they must be: a test reads them. Names are kept as long as the program runs.
+    fn read(columns: &[u8]) -> Option<Self> {
+        let [
+            heads,
+            names,
+            lows,
+            highs,
+            counts,
+            causes,
+            weight_lows,
+            weight_highs,
+        ] = split(columns)?;
         let mut table = Self::default();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let mut columns = line.split('\t');
-            let name = columns.next()?;
-            match name {
-                "=causes" => table.causes = columns.collect(),
-                "=bias" => table.bias = columns.map(thousandths).collect::<Option<_>>()?,
-                _ => {
-                    let rarity = columns.next()?.parse::<f64>().ok()? / 100.0;
-                    let weights = columns.map(weight).collect::<Option<Vec<_>>>()?;
-                    let is_known = |(cause, _): &(usize, f64)| *cause < table.causes.len();
-                    if !weights.iter().all(is_known) {
-                        return None;
-                    }
-                    let feature = Feature {
-                        name,
-                        rarity,
-                        weights,
-                    };
-                    table.features.insert(name, feature);
-                }
+        let heads: &'static str = String::from_utf8(heads.to_vec()).ok()?.leak();
+        for line in heads.lines() {
+            let mut fields = line.split('\t');
+            match fields.next()? {
+                "=causes" => table.causes = fields.collect(),
+                "=bias" => table.bias = fields.map(thousandths).collect::<Option<_>>()?,
+                _ => return None,
             }
+        }
+        let names: &'static str = whole_names(names)?.leak();
+        let rarities = lows.iter().zip(highs);
+        let mut weights = causes.iter().zip(weight_lows.iter().zip(weight_highs));
+        for ((name, rarity), count) in names.lines().zip(rarities).zip(counts) {
+            let mut cause = 0;
+            let own = weights.by_ref().take(usize::from(*count));
+            let own = own.map(|(step, (low, high))| {
+                cause += usize::from(*step);
+                let weight = i16::from_le_bytes([*low, *high]);
+                (cause < table.causes.len()).then_some((cause, f64::from(weight) / 1000.0))
+            });
+            let feature = Feature {
+                name,
+                rarity: f64::from(u16::from_le_bytes([*rarity.0, *rarity.1])) / 100.0,
+                weights: own.collect::<Option<Vec<_>>>()?,
+            };
+            table.features.insert(name, feature);
         }
         (table.bias.len() == table.causes.len()).then_some(table)
     }
@@ -131,26 +142,47 @@ fn strongest(mut said: Vec<(f64, &'static str)>) -> Vec<&'static str> {
     told
 }
 
-fn thousandths(text: &str) -> Option<f64> {
-    Some(text.parse::<f64>().ok()? / 1000.0)
+/// Each column by itself.
+fn split<const COUNT: usize>(mut columns: &[u8]) -> Option<[&[u8]; COUNT]> {
+    let mut all = [[].as_slice(); COUNT];
+    for column in &mut all {
+        let (bytes, rest) = columns.split_first_chunk()?;
+        (*column, columns) = rest.split_at_checked(u32::from_le_bytes(*bytes) as usize)?;
+    }
+    Some(all)
 }
 
-fn weight(text: &str) -> Option<(usize, f64)> {
-    let (cause, weight) = text.split_once(':')?;
-    Some((cause.parse().ok()?, thousandths(weight)?))
+/// The names, a line each, of those without what they have in common with the one before.
+fn whole_names(mut column: &[u8]) -> Option<String> {
+    let mut names: Vec<u8> = Vec::new();
+    let mut before = 0;
+    while let Some((common, rest)) = column.split_first() {
+        let end = rest.iter().position(|byte| *byte == b'\n')? + 1;
+        let (own, after) = rest.split_at_checked(end)?;
+        let begin = names.len();
+        let common = names.get(before..before + usize::from(*common))?.to_vec();
+        names.extend(common.iter().chain(own));
+        (before, column) = (begin, after);
+    }
+    String::from_utf8(names).ok()
+}
+
+fn thousandths(text: &str) -> Option<f64> {
+    Some(text.parse::<f64>().ok()? / 1000.0)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failing step fails the test")]
 mod tests {
     use super::Table;
+    use crate::columns::columns;
 
     const SMALL: &str = "# a comment\n=causes\tdisk\trow\n=bias\t-10\t-10\nfsync\t100\t0:900\t1:-200\nlock\t100\t1:800\n\
         lock wait\t200\t1:700\n";
 
     #[test]
     fn what_speaks_for_a_cause_makes_a_text_like_it() {
-        let table = Table::read(SMALL).unwrap();
+        let table = Table::read(&columns(SMALL).unwrap()).unwrap();
         let scores = table.scores(&["lock", "lock wait"]);
         assert!(scores[1].share > 0.9, "{scores:?}");
         assert_eq!(scores[1].words, ["lock wait"]);
@@ -169,9 +201,14 @@ mod tests {
             "=causes\ta\n=bias\t0\nx\t1\t1:5\n",
             "=causes\ta\n=bias\tx\n",
             "=causes\ta\n",
-            "=causes\ta\n=bias\t0\nx\t1\t0\n",
+            "=other\ta\n",
         ] {
-            assert!(Table::read(wrong).is_none(), "{wrong}");
+            let columns = columns(wrong).unwrap();
+            assert!(Table::read(&columns).is_none(), "{wrong}");
+        }
+        assert!(Table::read(b"\x09\0\0\0").is_none());
+        for wrong in ["x\t1\t0", "x\t1\t2:1\t1:1", "x\t-1", "x\t1\t0:40000", "x"] {
+            assert_eq!(columns(wrong), Err(wrong));
         }
     }
 
