@@ -23,7 +23,7 @@ pub(crate) fn partial_evidence(incident: &Incident) -> Vec<Fact> {
             .filter(move |timed| timed.text.kind() == kind)
     };
     let sessions = texts(TextKind::Processlist)
-        .filter_map(|timed| serde_json::from_str::<ProcessList>(timed.text.body()).ok())
+        .filter_map(|timed| ProcessList::from_text(timed.text.body()))
         .map(|list| list.sessions)
         .max();
     let innodb_whole =

@@ -63,6 +63,11 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl ProcessList {
+    /// What a text of this kind holds (`TextKind::Processlist`); nothing where it is none.
+    pub fn from_text(body: &str) -> Option<Self> {
+        serde_json::from_str(body).ok()
+    }
+
     /// The name of the signal that counts the sessions of a command, class or state.
     pub fn signal(area: &str, name: &str) -> String {
         let word: String = name

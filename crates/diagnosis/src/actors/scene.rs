@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
             let mut texts = incident.texts.iter();
             let is_it = |kind, of| kind == TextKind::Processlist && of == at;
             let text = texts.find(|timed| is_it(timed.text.kind(), timed.at))?;
-            serde_json::from_str(text.text.body()).ok()
+            ProcessList::from_text(text.text.body())
         };
         let lists = || evidence.processlists.iter();
         let fullest = lists()

@@ -204,7 +204,7 @@ fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
 }
 
 fn processlist(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
-    let Ok(mut list) = serde_json::from_str::<ProcessList>(body) else {
+    let Some(mut list) = ProcessList::from_text(body) else {
         // Nobody can say what is in it.
         return "{}".to_owned();
     };

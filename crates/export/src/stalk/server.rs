@@ -102,7 +102,7 @@ pub(super) fn mysqladmin(scene: &Scene<'_>) -> String {
 pub(super) fn processlist(scene: &Scene<'_>) -> String {
     let mut out = String::new();
     for timed in scene.texts(TextKind::Processlist, scene.window.from) {
-        let Ok(list) = serde_json::from_str::<ProcessList>(timed.text.body()) else {
+        let Some(list) = ProcessList::from_text(timed.text.body()) else {
             continue;
         };
         scene.ts(&mut out, timed.at);

@@ -52,7 +52,7 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
         if timed.text.kind() != TextKind::Processlist || timed.at < incident.stall.onset {
             continue;
         }
-        let Ok(list) = serde_json::from_str::<ProcessList>(timed.text.body()) else {
+        let Some(list) = ProcessList::from_text(timed.text.body()) else {
             continue;
         };
         for (user, count) in list.by_user {

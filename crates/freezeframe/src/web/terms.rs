@@ -88,7 +88,7 @@ pub(super) fn terms_of(incident: &Incident, verdict: &Verdict, server: &str) -> 
         timed.text.kind() == TextKind::Processlist && (stall.from..=stall.to).contains(&timed.at)
     });
     for timed in lists.take(LISTS_MAX) {
-        let Ok(list) = serde_json::from_str::<ProcessList>(timed.text.body()) else {
+        let Some(list) = ProcessList::from_text(timed.text.body()) else {
             continue;
         };
         for session in &list.longest {

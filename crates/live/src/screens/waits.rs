@@ -97,7 +97,7 @@ pub fn processlist(view: &View<'_>, at: Millis) -> Option<(Millis, ProcessList)>
     if at.saturating_sub(last.at) > TEXT_MS {
         return None;
     }
-    let list = serde_json::from_str(last.text.body()).ok()?;
+    let list = ProcessList::from_text(last.text.body())?;
     Some((last.at, list))
 }
 

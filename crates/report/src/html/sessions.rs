@@ -80,7 +80,7 @@ fn worst(incident: &Incident, stall: Window) -> Option<Moment> {
     let inside = lists(incident).filter(|(at, _)| (stall.from..=stall.to).contains(at));
     let mut worst: Option<Moment> = None;
     for (at, body) in inside.take(LISTS_MAX) {
-        let Some(list) = parsed(body) else {
+        let Some(list) = ProcessList::from_text(body) else {
             continue;
         };
         if worst
@@ -101,13 +101,9 @@ fn last_before(incident: &Incident) -> Option<Moment> {
         .find_map(|(at, body)| {
             Some(Moment {
                 at,
-                list: parsed(body)?,
+                list: ProcessList::from_text(body)?,
             })
         })
-}
-
-fn parsed(body: &str) -> Option<ProcessList> {
-    serde_json::from_str(body).ok()
 }
 
 /// Sessions that do something, safe against counts that do not fit a sum.

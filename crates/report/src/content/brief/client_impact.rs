@@ -246,7 +246,7 @@ fn in_the_list(incident: &Incident) -> Option<(f64, f64, bool)> {
     let lists = texts
         .filter(|timed| timed.text.kind() == TextKind::Processlist)
         .filter(|timed| (stall.from..=stall.to).contains(&timed.at))
-        .filter_map(|timed| serde_json::from_str::<ProcessList>(timed.text.body()).ok());
+        .filter_map(|timed| ProcessList::from_text(timed.text.body()));
     let list = lists.max_by_key(ProcessList::active)?;
     let hangs = |session: &&Session| {
         session.seconds >= HANG_MIN
