@@ -34,6 +34,16 @@ impl Level {
             Self::Certain => "certain",
         }
     }
+
+    /// The level of a finding with this confidence: the numbers of two levels are far from each other.
+    pub fn of_confidence(confidence: f64) -> Self {
+        match confidence {
+            value if value >= 0.8 => Self::Certain,
+            value if value >= 0.5 => Self::Likely,
+            value if value > 0.27 => Self::Possible,
+            _ => Self::Suspicion,
+        }
+    }
 }
 
 /// A sign of a cause that was found in the evidence, or that speaks against it.

@@ -27,6 +27,11 @@ fn each_stall_gets_its_cause_and_no_other() {
         assert_eq!(named(&verdict), expected, "{cause}: {}", verdict.sentence);
         let unknown = &finding(&verdict, cause).unknown;
         assert!(unknown.is_empty(), "{cause}: {unknown:?}");
+        // Where the number alone is kept, it tells the level.
+        for found in verdict.findings.iter().chain(&verdict.folded) {
+            let level = Level::of_confidence(found.confidence);
+            assert_eq!(level, found.level, "{cause}: {}", found.cause);
+        }
     }
 }
 
