@@ -1,6 +1,7 @@
 //! A store of either kind, by its URL.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use crate::batch::Batch;
 use crate::clickhouse::{self, Address, Failure, Then};
@@ -119,6 +120,25 @@ impl AnyStore {
         Ok(match url {
             StoreUrl::Sqlite(path) => Self::Sqlite(sqlite::Store::open_to_read(path)?),
             StoreUrl::ClickHouse(_) => return Self::open(url, access),
+        })
+    }
+
+    /// Opens a store to ask it, which gives no answer after this moment.
+    ///
+    /// # Errors
+    ///
+    /// As [`AnyStore::open`].
+    pub fn open_to_read_until(
+        url: &StoreUrl,
+        access: Access,
+        end: Instant,
+    ) -> Result<Self, AnyError> {
+        Ok(match url {
+            StoreUrl::Sqlite(path) => Self::Sqlite(sqlite::Store::open_to_read(path)?.until(end)?),
+            StoreUrl::ClickHouse(url) => {
+                let store = clickhouse::Store::at(address(url, access)?);
+                Self::ClickHouse(store.until(end).checked()?)
+            }
         })
     }
 

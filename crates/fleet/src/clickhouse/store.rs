@@ -1,6 +1,6 @@
 //! The store, and statements to it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
@@ -16,12 +16,31 @@ const DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) address: Address,
+    /// When whoever asks waits no longer.
+    until: Option<Instant>,
 }
 
 impl Store {
     /// The store at this address; nothing is asked yet.
     pub fn at(address: Address) -> Self {
-        Self { address }
+        Self {
+            address,
+            until: None,
+        }
+    }
+
+    /// The same, which waits for no answer after this moment.
+    pub fn until(self, end: Instant) -> Self {
+        Self {
+            until: Some(end),
+            ..self
+        }
+    }
+
+    /// How long the next statement may take.
+    fn deadline(&self) -> Duration {
+        let left = |end: Instant| end.saturating_duration_since(Instant::now());
+        self.until.map_or(DEADLINE, left).min(DEADLINE)
     }
 
     /// The store at this address, when it is there in this program's version.
@@ -30,14 +49,22 @@ impl Store {
     ///
     /// When the server is too old or cannot be reached, or its tables are not those of this version.
     pub fn open(address: Address) -> Result<Self, Failure> {
-        let store = Self { address };
-        store.check_server()?;
-        match store.version()? {
-            Some(found) if found == VERSION => Ok(store),
-            Some(found) => Err(store.stop(format!(
+        Self::at(address).checked()
+    }
+
+    /// This store, when it is there in this program's version.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    pub fn checked(self) -> Result<Self, Failure> {
+        self.check_server()?;
+        match self.version()? {
+            Some(found) if found == VERSION => Ok(self),
+            Some(found) => Err(self.stop(format!(
                 "its tables have version {found}, but {VERSION} is needed; `freezeframe fleet init` upgrades them"
             ))),
-            None => Err(store.stop(
+            None => Err(self.stop(
                 "no store of a fleet; `freezeframe fleet init` makes one".to_owned(),
             )),
         }
@@ -66,7 +93,7 @@ impl Store {
     pub(super) fn check_server(&self) -> Result<(), Failure> {
         // Without the database, which may not be there, and without settings that an old one does not know.
         let statement = b"SELECT version()".to_vec();
-        let answer = request::post(&self.address, &[], statement, DEADLINE)?;
+        let answer = request::post(&self.address, &[], statement, self.deadline())?;
         version::check(&self.shown(), &String::from_utf8_lossy(&answer))
     }
 
@@ -112,7 +139,8 @@ impl Store {
             ("output_format_json_quote_denormals", "0"),
         ]);
         all.extend_from_slice(parameters);
-        let body = request::post(&self.address, &all, statement.as_bytes().to_vec(), DEADLINE)?;
+        let statement = statement.as_bytes().to_vec();
+        let body = request::post(&self.address, &all, statement, self.deadline())?;
         json::rows(&body).ok_or_else(|| Failure {
             then: Then::Stop,
             code: None,
@@ -123,6 +151,6 @@ impl Store {
     /// Runs a statement that gives nothing.
     pub(super) fn run(&self, statement: &str, parameters: &[(&str, &str)]) -> Result<(), Failure> {
         let body = statement.as_bytes().to_vec();
-        request::post(&self.address, parameters, body, DEADLINE).map(drop)
+        request::post(&self.address, parameters, body, self.deadline()).map(drop)
     }
 }

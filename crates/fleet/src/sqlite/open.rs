@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, params};
 
@@ -16,6 +16,9 @@ const APPLICATION_ID: i64 = 0x4666_6c65;
 
 /// How long another process may hold the file before a statement fails.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Steps of SQLite's machine between two looks at the clock.
+const STEPS: i32 = 10_000;
 
 /// A fleet's store in SQLite.
 pub struct Store {
@@ -106,6 +109,22 @@ impl Store {
     /// As [`Store::open`].
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         Self::checked(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// The same, whose statements end with an error after this moment.
+    ///
+    /// # Errors
+    ///
+    /// When SQLite does not take that.
+    pub fn until(mut self, end: Instant) -> Result<Self, StoreError> {
+        let left = end.saturating_duration_since(Instant::now());
+        let is_over = move || Instant::now() > end;
+        let connection = &mut self.connection;
+        let set = connection
+            .busy_timeout(left.min(BUSY_TIMEOUT))
+            .and_then(|()| connection.progress_handler(STEPS, Some(is_over)));
+        set.map_err(sqlite(&self.path))?;
+        Ok(self)
     }
 
     fn checked(path: &Path, mode: OpenFlags) -> Result<Self, StoreError> {
