@@ -10,6 +10,7 @@
 pub mod any_store;
 pub mod batch;
 pub mod batch_bytes;
+pub mod cells;
 pub mod clickhouse;
 pub mod error;
 pub mod from_incident;

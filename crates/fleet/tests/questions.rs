@@ -1,9 +1,12 @@
 //! Each question over a fleet whose answer is known.
 
-use fleet::questions::QUESTIONS;
+use fleet::questions::{QUESTIONS, Question, views};
 use fleet::row::{Action, Hash64, Phase, Proof, RemedyRow, Seconds, StackKind};
 
-use crate::common::{DAY, Fleet, NOW, ask, ask_like, column, stack_id};
+use fleet::sqlite::Given;
+use fleet::value::id_text;
+
+use crate::common::{DAY, Fleet, NOW, ask, ask_like, column, stack_id, text};
 
 /// A text of a column, for each row.
 fn told(fleet: &Fleet, question: &str, name: &str) -> Vec<String> {
@@ -13,8 +16,9 @@ fn told(fleet: &Fleet, question: &str, name: &str) -> Vec<String> {
 #[test]
 fn every_statement_runs_on_an_empty_store_and_has_its_columns() {
     let store = Fleet::new().store();
-    for question in QUESTIONS {
-        assert_eq!(ask(&store, question.name).rows, Vec::<Vec<_>>::new());
+    for question in QUESTIONS.into_iter().chain(views::ALL) {
+        let rows = store.ask(question, &Given::default()).unwrap().rows;
+        assert_eq!(rows, Vec::<Vec<_>>::new());
         for parameter in question.parameters {
             let place = format!(":{}", parameter.name());
             assert!(
@@ -64,6 +68,14 @@ fn like_this_ranks_cause_then_shape_then_stacks() {
     assert_eq!(of("alike"), ["cause", "shape", "100 % of stacks"]);
     assert_eq!(of("cause"), ["slow-fsync", "(none named)", "(none named)"]);
     assert_eq!(of("frame")[0], "/frames/1.frame");
+    assert_eq!(
+        of("incident"),
+        [cause, shape, stacks].map(|id| id_text(&id.0))
+    );
+    let onsets = [4, 3, 2].map(|days| ((NOW - days * DAY) * 1000).to_string());
+    assert_eq!(of("onset"), onsets);
+    assert_eq!(of("verdict"), ["named", "not_enough", "not_enough"]);
+    assert_eq!(of("confidence"), ["0.900"; 3]);
     // By name, and by UUID.
     let named = ask_like(&store, "like-this", Some("3306-2"));
     assert_eq!(column(&named, "like-this", "host")[0], "db1:3306");
@@ -325,4 +337,147 @@ fn silent_is_who_was_not_heard_of_or_lacks_evidence() {
     assert_eq!(of("silent_seconds"), ["4000", "30"]);
     assert_eq!(of("absent"), ["", "stacks,packets"]);
     assert_eq!(of("lost"), ["6", "6"]);
+}
+
+/// The rows of a list, as texts.
+fn listed(fleet: &Fleet, view: &Question, given: Given) -> Vec<Vec<String>> {
+    let given = Given {
+        now: if given.now == 0 {
+            NOW * 1000
+        } else {
+            given.now
+        },
+        rows: 10,
+        ..given
+    };
+    let rows = fleet.store().ask(view, &given).unwrap().rows;
+    let rows = rows.iter();
+    rows.map(|row| row.iter().map(text).collect()).collect()
+}
+
+#[test]
+fn hosts_are_all_there_the_longest_stalled_first() {
+    let mut fleet = Fleet::new();
+    fleet
+        .host(1, "never", &[])
+        .host(2, "never", &[])
+        .host(3, "never", &[]);
+    fleet.incident(2, DAY, 9, "slow-fsync");
+    fleet.incident(2, 2 * DAY, 5, "");
+    fleet.incident(3, DAY, 13, "");
+    // Before and behind the time.
+    fleet.incident(1, 8 * DAY, 99, "");
+    fleet.incident(1, 0, 99, "");
+    let given = Given {
+        since: (NOW - 7 * DAY) * 1000,
+        ..Given::default()
+    };
+    let rows = listed(&fleet, &views::HOSTS, given);
+    let told: Vec<[&str; 4]> = rows
+        .iter()
+        .map(|row| [0, 4, 5, 6].map(|place: usize| row[place].as_str()))
+        .collect();
+    let day_ago = ((NOW - DAY) * 1000).to_string();
+    assert_eq!(
+        told,
+        [
+            ["db2:3306", "2", "14.000", day_ago.as_str()],
+            ["db3:3306", "1", "13.000", day_ago.as_str()],
+            ["db1:3306", "0", "0.000", "-"],
+        ]
+    );
+    assert_eq!(rows[0][1..4], ["MariaDB", "10.11.6-MariaDB", ""]);
+}
+
+#[test]
+fn hours_sum_the_stalls_that_began_in_them() {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]).host(2, "never", &[]);
+    // The begin of an hour, a second before it, and its last second.
+    let hour = NOW - NOW % 3600 - 7200;
+    for (host, at, seconds) in [
+        (1, hour, 4),
+        (1, hour + 3599, 5),
+        (1, hour - 1, 6),
+        (2, hour, 7),
+    ] {
+        fleet.incident(host, NOW - at, seconds, "");
+    }
+    let rows = listed(&fleet, &views::HOURS, Given::default());
+    let moment = |at: i64| (at * 1000).to_string();
+    assert_eq!(
+        rows,
+        [
+            [
+                "db1:3306".to_owned(),
+                moment(hour),
+                "2".into(),
+                "9.000".into()
+            ],
+            [
+                "db2:3306".to_owned(),
+                moment(hour),
+                "1".into(),
+                "7.000".into()
+            ],
+            [
+                "db1:3306".to_owned(),
+                moment(hour - 3600),
+                "1".into(),
+                "6.000".into()
+            ],
+        ]
+    );
+}
+
+#[test]
+fn incidents_are_listed_by_server_or_alone() {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]).host(2, "never", &[]);
+    let first = fleet.incident(1, 3 * DAY, 4, "slow-fsync");
+    let second = fleet.incident(2, 2 * DAY, 5, "");
+    let third = fleet.incident(1, DAY, 6, "");
+    let ids = |given: Given| -> Vec<String> {
+        let rows = listed(&fleet, &views::INCIDENTS, given);
+        rows.into_iter().map(|row| row[0].clone()).collect()
+    };
+    let wanted = |ids: &[fleet::row::IncidentId]| -> Vec<String> {
+        ids.iter().map(|id| id_text(&id.0)).collect()
+    };
+    assert_eq!(ids(Given::default()), wanted(&[third, second, first]));
+    let of = |server: &str| Given {
+        server: server.to_owned(),
+        ..Given::default()
+    };
+    assert_eq!(ids(of("db1:3306")), wanted(&[third, first]));
+    assert_eq!(ids(of("db1")), wanted(&[]));
+    assert_eq!(ids(of("' OR 1 --")), wanted(&[]));
+    let time = Given {
+        since: (NOW - 3 * DAY) * 1000,
+        now: (NOW - DAY) * 1000,
+        ..Given::default()
+    };
+    assert_eq!(ids(time), wanted(&[second, first]));
+    let subject = fleet.store().subject(Some("3306-1")).unwrap();
+    let alone = Given {
+        subject,
+        ..Given::default()
+    };
+    assert_eq!(ids(alone.clone()), wanted(&[first]));
+    let row = &listed(&fleet, &views::INCIDENTS, alone)[0];
+    assert_eq!(
+        row[1..],
+        [
+            "3306-1",
+            "db1:3306",
+            &((NOW - 3 * DAY) * 1000).to_string(),
+            "4.000",
+            "slow-fsync",
+            "named",
+            "0.900",
+            "query-probe",
+            "buf_read",
+            "/frames/1.frame"
+        ]
+    );
 }

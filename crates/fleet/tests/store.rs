@@ -2,8 +2,9 @@
 
 use fleet::batch_bytes::{from_bytes, to_bytes};
 use fleet::error::StoreError;
+use fleet::questions::views;
 use fleet::row::{Hash64, HostRow, Phase, Seconds, SignalRow, StackKind};
-use fleet::sqlite::{Initialised, Inserted, Store};
+use fleet::sqlite::{Given, Initialised, Inserted, Store};
 use fleet::{Batch, Token};
 
 use crate::common::{self, DAY, NOW};
@@ -210,4 +211,23 @@ fn rows_go_when_their_time_is_over_and_seconds_before_them() {
         "1"
     );
     assert_eq!(store.extent().unwrap().incidents, 0);
+}
+
+#[test]
+fn a_question_ends_when_nobody_waits_any_more() {
+    let begin = std::time::Instant::now();
+    let limit = std::time::Duration::from_millis(200);
+    let store = Store::temporary().unwrap().until(begin + limit).unwrap();
+    // What is quick has its answer.
+    let hosts = store.ask(&views::HOSTS, &Given::default()).unwrap();
+    assert!(hosts.rows.is_empty());
+    let endless = fleet::questions::Question {
+        sqlite: "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        parameters: &[],
+        columns: &[],
+        ..views::HOSTS
+    };
+    let ended = store.ask(&endless, &Given::default()).unwrap_err();
+    assert!(matches!(ended, StoreError::Sqlite { .. }), "{ended}");
+    assert!(begin.elapsed() >= limit);
 }

@@ -19,6 +19,7 @@ fn text(given: &Given, parameter: Parameter) -> String {
         Parameter::Me => subject.map_or_else(String::new, |me| id_text(&me.id.0)),
         Parameter::Cause => subject.map_or_else(String::new, |me| escaped(&me.cause)),
         Parameter::Shape => subject.map_or(0, |me| me.shape.0).to_string(),
+        Parameter::Server => escaped(&given.server),
         Parameter::Stacks => {
             let stacks = subject.map_or(&[][..], |me| me.stacks.as_slice());
             let stacks: Vec<String> = stacks.iter().map(|id| id.0.to_string()).collect();

@@ -6,8 +6,8 @@ WITH shared AS (
       AND stack_id IN (SELECT arrayJoin({stacks:Array(UInt64)}))
     GROUP BY incident_id
 ), compared AS (
-    SELECT i.host_id AS host_id, i.onset AS onset, i.duration_ms AS duration_ms, toString(i.cause) AS its_cause,
-           i.verdict AS verdict, i.frame_key AS frame_key, s.share AS stack_share,
+    SELECT i.host_id AS host_id, i.incident_id AS incident_id, i.onset AS onset, i.duration_ms AS duration_ms,
+           toString(i.cause) AS its_cause, i.verdict AS verdict, i.confidence AS confidence, i.frame_key AS frame_key, s.share AS stack_share,
            {cause:String} <> '' AND i.cause = {cause:String} AS same_cause,
            i.shape = {shape:UInt64} AS same_shape,
            -- Findings of an earlier judgement count no more.
@@ -28,7 +28,9 @@ WITH shared AS (
     -- Of several that are as much alike the first.
     SELECT host_id, max(score) AS top_score, toInt64(count()) AS stalls, toUnixTimestamp64Milli(max(onset)) AS last,
            sum(duration_ms) / 1000 AS stall_seconds,
-           argMax((its_cause, same_cause, also_cause, same_shape, stack_share, frame_key), (score, -toUnixTimestamp64Milli(onset))) AS best
+           argMax((its_cause, same_cause, also_cause, same_shape, stack_share, frame_key, toString(incident_id),
+                   toUnixTimestamp64Milli(onset), toString(verdict), confidence),
+                  (score, -toUnixTimestamp64Milli(onset))) AS best
     FROM scored
     GROUP BY host_id
 )
@@ -41,7 +43,8 @@ SELECT if(h.label = '', h.host, concat(h.host, ':', h.label)) AS host,
        ]), ', ') AS alike,
        s.last AS last,
        s.stall_seconds AS stall_seconds,
-       s.best.6 AS frame
+       s.best.6 AS frame,
+       s.best.7 AS incident, s.best.8 AS onset, s.best.9 AS verdict, s.best.10 AS confidence
 FROM servers AS s JOIN (SELECT host_id, host, label FROM hosts FINAL) AS h ON h.host_id = s.host_id
 ORDER BY s.top_score DESC, stalls DESC, last DESC
 LIMIT {rows:UInt32}

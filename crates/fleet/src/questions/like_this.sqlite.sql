@@ -26,7 +26,7 @@ WITH mine AS (
 ), servers AS (
     -- The other columns are those of the row with the largest score: SQLite's rule for a lone max().
     SELECT host_id, max(score) AS score, count(*) AS stalls, cause, same_cause, same_shape, also_cause,
-           stack_share, frame_key
+           stack_share, frame_key, incident_id, onset, verdict, confidence
     FROM scored
     GROUP BY host_id
 )
@@ -38,7 +38,9 @@ SELECT h.host || iif(h.label = '', '', ':' || h.label) AS host,
              || iif(stack_share > 0, printf(', %d %% of stacks', round(100 * stack_share)), ''), ', ') AS alike,
        (SELECT max(onset) FROM scored WHERE scored.host_id = servers.host_id) AS last,
        (SELECT sum(duration_ms) / 1000.0 FROM scored WHERE scored.host_id = servers.host_id) AS stall_seconds,
-       servers.frame_key AS frame
+       servers.frame_key AS frame,
+       servers.incident_id AS incident, servers.onset AS onset, servers.verdict AS verdict,
+       servers.confidence AS confidence
 FROM servers JOIN hosts AS h ON h.host_id = servers.host_id
 ORDER BY servers.score DESC, servers.stalls DESC, last DESC
 LIMIT :rows

@@ -7,6 +7,9 @@ mod at_once;
 mod at_risk;
 mod builds;
 mod costs;
+mod hosts;
+mod hours;
+mod incidents;
 mod like_this;
 mod new_in_stalls;
 mod new_statements;
@@ -44,7 +47,7 @@ pub enum Format {
 pub struct AnswerColumn {
     /// Its name in the statement and in JSON, with its unit where it has one (`stall_seconds`).
     pub name: &'static str,
-    /// Its head for people.
+    /// Its head for people; nothing where it is for programs and links alone.
     pub title: &'static str,
     /// How it is shown.
     pub format: Format,
@@ -67,7 +70,7 @@ pub enum Parameter {
     Now,
     /// `rows`: how many rows are wanted.
     Rows,
-    /// `me`: the incident that others are compared with, as its UUID; it is no answer itself.
+    /// `me`: the incident that the question is about, as its UUID. Where others are compared with it, it is no answer.
     Me,
     /// `cause`: that incident's cause, empty when it has none.
     Cause,
@@ -75,6 +78,8 @@ pub enum Parameter {
     Shape,
     /// `stacks`: what was heavier in that stall than before, a list of 64 bits; in SQLite a JSON array of integers.
     Stacks,
+    /// `server`: a server as answers call it, its host with its label; nothing for all.
+    Server,
 }
 
 impl Parameter {
@@ -88,6 +93,7 @@ impl Parameter {
             Self::Cause => "cause",
             Self::Shape => "shape",
             Self::Stacks => "stacks",
+            Self::Server => "server",
         }
     }
 }
@@ -128,6 +134,18 @@ pub static QUESTIONS: [&Question; 10] = [
     &unnamed::QUESTION,
     &silent::QUESTION,
 ];
+
+/// What pages show beside the answers: lists and sums, which are no questions of a terminal.
+pub mod views {
+    pub use super::hosts::VIEW as HOSTS;
+    pub use super::hours::VIEW as HOURS;
+    pub use super::incidents::VIEW as INCIDENTS;
+
+    use super::Question;
+
+    /// All of them.
+    pub static ALL: [&Question; 3] = [&HOSTS, &HOURS, &INCIDENTS];
+}
 
 /// The question with this name.
 pub fn question(name: &str) -> Option<&'static Question> {

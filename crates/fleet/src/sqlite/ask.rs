@@ -20,8 +20,10 @@ pub struct Given {
     pub now: i64,
     /// How many rows are wanted.
     pub rows: u32,
-    /// The incident that others are compared with.
+    /// The incident that the question is about.
     pub subject: Option<Subject>,
+    /// A server as answers call it; nothing for all.
+    pub server: String,
 }
 
 /// The rows of an answer, a value for each column of the question.
@@ -54,6 +56,7 @@ impl Given {
             Parameter::Me => Cell::Text(subject.map_or_else(String::new, |me| id_text(&me.id.0))),
             Parameter::Cause => Cell::Text(subject.map_or_else(String::new, |me| me.cause.clone())),
             Parameter::Shape => Cell::Integer(subject.map_or(0, |me| me.shape.0).cast_signed()),
+            Parameter::Server => Cell::Text(self.server.clone()),
             Parameter::Stacks => {
                 let stacks = subject.map_or(&[][..], |me| me.stacks.as_slice());
                 let stacks: Vec<i64> = stacks.iter().map(|id| id.0.cast_signed()).collect();

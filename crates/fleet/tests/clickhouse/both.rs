@@ -3,7 +3,7 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use fleet::clickhouse::{Layout, Store};
-use fleet::questions::QUESTIONS;
+use fleet::questions::{QUESTIONS, views};
 use fleet::row::{
     Action, FindingRow, FrameRow, Hash64, HealthRow, HostRow, IncidentId, IncidentRow, Millis,
     Phase, Proof, QueryRow, QueryTextRow, RemedyRow, Seconds, SignalRow, StackFramesRow, StackKind,
@@ -358,12 +358,13 @@ fn both_stores_answer_the_same() {
     }
     for subject in [None, Some("3306-8")] {
         let subject = sqlite.subject(subject).unwrap();
-        for question in QUESTIONS {
+        for question in QUESTIONS.into_iter().chain(views::ALL) {
             let given = Given {
                 since: (now - i64::from(question.days) * DAY) * 1000,
                 now: now * 1000,
                 rows: 1000,
                 subject: subject.clone(),
+                ..Given::default()
             };
             let wanted = sqlite.ask(question, &given).unwrap();
             let began = Instant::now();
@@ -389,12 +390,12 @@ fn every_question_runs_on_an_empty_store_and_has_its_columns() {
     store.init(&Layout::Single, 1_795_000_000, "0.1.0").unwrap();
     assert_eq!(store.extent().unwrap(), sqlite::Extent::default());
     assert_eq!(store.subject(None).unwrap(), None);
-    for question in QUESTIONS {
+    for question in QUESTIONS.into_iter().chain(views::ALL) {
         let given = Given {
             since: 0,
             now: 1_795_000_000_000,
             rows: 10,
-            subject: None,
+            ..Given::default()
         };
         let rows = store.ask(question, &given).unwrap().rows;
         assert_eq!(rows, Vec::<Vec<Value>>::new(), "{}", question.name);
@@ -409,7 +410,7 @@ fn every_question_runs_on_an_empty_store_and_has_its_columns() {
 /// The names of the columns, as the statement gives them.
 #[test]
 fn statements_name_their_columns() {
-    for question in QUESTIONS {
+    for question in QUESTIONS.into_iter().chain(views::ALL) {
         let statement = question.clickhouse.unwrap();
         for column in question.columns {
             let is_named = statement.contains(&format!("AS {}", column.name))
@@ -417,6 +418,38 @@ fn statements_name_their_columns() {
                 || statement.contains(&format!(", {},", column.name));
             assert!(is_named, "{}: {}", question.name, column.name);
         }
+    }
+}
+
+/// One server of the list, and one with quotes in its name.
+#[test]
+fn both_stores_list_the_incidents_of_a_server() {
+    let Some(clickhouse) = live::store("server") else {
+        return;
+    };
+    clickhouse
+        .init(&Layout::Single, 1_795_000_000, "0.1.0")
+        .unwrap();
+    let now = now();
+    let mut sqlite = sqlite::Store::temporary().unwrap();
+    for batch in batches(now) {
+        sqlite.insert(&batch, now).unwrap();
+        clickhouse.insert(&batch).unwrap();
+    }
+    for (server, is_there) in [("db3", true), ("db7:3306", true), ("d'b\\7\n", false)] {
+        let given = Given {
+            now: now * 1000,
+            rows: 1000,
+            server: server.to_owned(),
+            ..Given::default()
+        };
+        let wanted = sqlite.ask(&views::INCIDENTS, &given).unwrap();
+        let answer = clickhouse.ask(&views::INCIDENTS, &given).unwrap();
+        assert_eq!(wanted.rows.is_empty(), !is_there, "{server}");
+        let ids = |answer: &sqlite::Answer| -> Vec<Value> {
+            answer.rows.iter().map(|row| row[0].clone()).collect()
+        };
+        assert_eq!(ids(&answer), ids(&wanted), "{server}");
     }
 }
 

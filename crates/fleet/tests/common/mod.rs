@@ -226,6 +226,7 @@ pub fn ask_like(store: &Store, name: &str, incident: Option<&str>) -> Answer {
         now: NOW * 1000,
         rows: 10,
         subject,
+        ..Given::default()
     };
     store.ask(question, &given).unwrap()
 }

@@ -86,6 +86,7 @@ pub(super) fn run(args: &FleetAsk) -> Result<ExitCode> {
         now,
         rows: args.limit,
         subject: subject(args, question, &source)?,
+        ..Given::default()
     };
     let answer = source.store.ask(question, &given)?;
     match args.json {

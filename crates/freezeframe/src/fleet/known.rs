@@ -58,7 +58,7 @@ pub(crate) fn known(url: &StoreUrl, access: Access, cause: &str) -> Result<Known
         since: now - DAYS * 86_400_000,
         now,
         rows: CAUSES_MAX,
-        subject: None,
+        ..Given::default()
     };
     let answer = store.ask(question, &given)?;
     let place = |name: &str| {

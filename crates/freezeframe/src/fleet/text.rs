@@ -54,6 +54,7 @@ fn words(parameter: Parameter) -> &'static str {
         Parameter::Now => "the current time, milliseconds since 1970",
         Parameter::Rows => "the number of rows",
         Parameter::Me => "the incident_id of the incident to compare with",
+        Parameter::Server => "the server as answers have it, empty for all",
         Parameter::Cause => "that incident's cause",
         Parameter::Shape => "that incident's shape",
         Parameter::Stacks => {
@@ -131,7 +132,7 @@ fn table(columns: &[AnswerColumn], answer: &Answer, terminal: usize) -> String {
     let place = |long: bool| {
         let columns = columns.iter().enumerate();
         columns
-            .filter(move |(_, column)| is_long(column.format) == long)
+            .filter(move |(_, column)| !column.title.is_empty() && is_long(column.format) == long)
             .collect::<Vec<_>>()
     };
     let (short, long) = (place(false), place(true));

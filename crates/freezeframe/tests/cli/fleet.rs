@@ -135,6 +135,16 @@ fn ask(arguments: &[&str]) -> Value {
     serde_json::from_str(&said(&output)).unwrap()
 }
 
+/// Rows without the identity of an incident, which is another in each store: it is made with its salt.
+fn without_identities(mut rows: Value) -> Value {
+    for row in rows.as_array_mut().unwrap() {
+        if let Some(id) = row.as_object_mut().unwrap().remove("incident") {
+            assert_eq!(id.as_str().unwrap().len(), 36);
+        }
+    }
+    rows
+}
+
 #[test]
 fn a_store_answers_as_a_directory_does() {
     let room = tempfile::tempdir().unwrap();
@@ -158,7 +168,7 @@ fn a_store_answers_as_a_directory_does() {
     let like = |from: [&str; 2]| {
         let told = ask(&["like-this", from[0], from[1], "--incident", first]);
         assert_eq!(told["incident"]["name"], "3306-stall-1");
-        told["rows"].clone()
+        without_identities(told["rows"].clone())
     };
     let (of_store, of_dir) = (like(["--url", &url]), like(["--dir", dir]));
     assert_eq!(of_store, of_dir);
@@ -467,7 +477,8 @@ fn clickhouse_answers_as_a_directory_does() {
                 _ => &[],
             };
             let answer = said(&with_password(&[&asked, more, salt].concat()));
-            serde_json::from_str::<Value>(&answer).unwrap()["rows"].clone()
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            without_identities(answer["rows"].clone())
         };
         let of_store = of(["--url", &url]);
         assert_eq!(of_store, of(["--dir", dir]), "{question}");
