@@ -295,7 +295,7 @@ pub(crate) struct Explain {
     /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
-    /// Say how many servers of the fleet had this cause [default URL: that of [fleet] in the configuration]
+    /// Say how many servers of the fleet had this cause, and what helped [default URL: that of [fleet] in the configuration]
     #[arg(
         long,
         value_name = "URL",

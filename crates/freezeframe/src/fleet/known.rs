@@ -1,26 +1,30 @@
-//! What a fleet knows of a cause: for `explain --fleet`.
+//! What a fleet knows of a cause: for `explain --fleet`, and for the fleet's pages.
 
-use ::fleet::Value;
-use ::fleet::any_store::{Access, AnyStore};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ::fleet::any_store::{Access, AnyError, AnyStore};
+use ::fleet::cells::{self, Cells};
 use ::fleet::questions::question;
 use ::fleet::sqlite::Given;
 use ::fleet::url::StoreUrl;
-use anyhow::{Context, Result};
+use anyhow::Result;
+use cli::output;
 use report::format;
 use serde::Serialize;
 
 use super::now_ms;
 
-/// The question whose answer has a row for each cause.
-const QUESTION: &str = "costs";
+/// How far is looked back for the cause, days: what happened long ago on other versions says little.
+const DAYS: i64 = 90;
 
-/// How far is looked back, days: as long as a store keeps incidents.
-const DAYS: i64 = 400;
+/// Causes that are looked through, and remedies.
+const ROWS_MAX: u32 = 1_000;
 
-/// Causes that are looked through.
-const CAUSES_MAX: u32 = 1_000;
+/// How long a store is waited for. The verdict is there without it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often servers of a fleet stalled by a cause.
+/// How often servers of a fleet stalled by a cause, and what helped.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct KnownInFleet {
     cause: String,
@@ -31,6 +35,28 @@ pub(crate) struct KnownInFleet {
     of_servers: u64,
     stalls: u64,
     stall_seconds: f64,
+    /// What was tried against it, on the most servers first.
+    remedies: Vec<Tried>,
+}
+
+/// A remedy that was tried against a cause.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Tried {
+    pub(crate) remedy: String,
+    /// On so many servers.
+    pub(crate) servers: u64,
+    /// On so many of these there were fewer stalls after it.
+    pub(crate) helped: u64,
+}
+
+impl Tried {
+    /// In words: `on 31 of 34 servers thp-never helped`.
+    fn words(&self) -> String {
+        let (helped, servers) = (self.helped, self.servers);
+        // Whoever writes to the store says what it is called.
+        let remedy = output::plain(&self.remedy);
+        format!("on {helped} of {servers} servers {remedy} helped")
+    }
 }
 
 impl KnownInFleet {
@@ -38,55 +64,86 @@ impl KnownInFleet {
     pub(crate) fn sentence(&self) -> String {
         let (servers, all, days) = (self.servers, self.of_servers, self.days);
         let often = match self.stalls {
-            0 => return format!("none of {all} servers had this cause in {days} days"),
-            1 => "once".to_owned(),
-            stalls => format!("{stalls} times"),
+            0 => String::new(),
+            1 => ", once".to_owned(),
+            stalls => format!(", {stalls} times"),
         };
-        format!(
-            "{servers} of {all} servers had this cause in {days} days, {often}, {} in total",
-            format::seconds(self.stall_seconds)
-        )
+        let had = match self.stalls {
+            0 => format!("none of {all} servers had this cause in the last {days} days"),
+            _ => format!(
+                "{servers} of {all} servers had this cause in the last {days} days{often}, {} in total",
+                format::seconds(self.stall_seconds)
+            ),
+        };
+        match self.remedies.first() {
+            Some(tried) => format!("{had}; {}", tried.words()),
+            None => had,
+        }
     }
 }
 
 /// Asks a store.
 pub(crate) fn known(url: &StoreUrl, access: Access, cause: &str) -> Result<KnownInFleet> {
-    let store = AnyStore::open_to_read(url, access)?;
-    let question = question(QUESTION).context(QUESTION)?;
-    let now = now_ms();
+    let store = AnyStore::open_to_read_until(url, access, Instant::now() + PATIENCE)?;
+    let (now, mut tried) = (now_ms(), remedies(&store)?);
+    let mut known = KnownInFleet {
+        cause: cause.to_owned(),
+        days: DAYS,
+        servers: 0,
+        of_servers: store.extent()?.hosts,
+        stalls: 0,
+        stall_seconds: 0.0,
+        remedies: tried.remove(cause).unwrap_or_default(),
+    };
     let given = Given {
         since: now - DAYS * 86_400_000,
         now,
-        rows: CAUSES_MAX,
+        rows: ROWS_MAX,
         ..Given::default()
     };
-    let answer = store.ask(question, &given)?;
-    let place = |name: &str| {
-        let mut columns = question.columns.iter();
-        columns
-            .position(|column| column.name == name)
-            .context(name.to_owned())
-    };
-    let (cause_at, servers_at) = (place("cause")?, place("servers")?);
-    let (stalls_at, seconds_at) = (place("stalls")?, place("stall_seconds")?);
-    let mut rows = answer.rows.iter();
-    let row = rows.find(|row| row.get(cause_at) == Some(&Value::Text(cause.to_owned())));
-    let number = |place: usize| row.and_then(|row| row.get(place)).map_or(0.0, number);
-    Ok(KnownInFleet {
-        cause: cause.to_owned(),
-        days: DAYS,
-        servers: number(servers_at) as u64,
-        of_servers: store.extent()?.hosts,
-        stalls: number(stalls_at) as u64,
-        stall_seconds: number(seconds_at),
-    })
+    // Its answer has a row for each cause.
+    with_rows(&store, "costs", &given, |row| {
+        if row.text("cause") == cause {
+            known.servers = row.count("servers");
+            known.stalls = row.count("stalls");
+            known.stall_seconds = row.number("stall_seconds");
+        }
+    })?;
+    Ok(known)
 }
 
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Unsigned(value) => *value as f64,
-        Value::Signed(value) => *value as f64,
-        Value::Float(value) => *value,
-        _ => 0.0,
+/// What was tried, by cause.
+pub(crate) fn remedies(store: &AnyStore) -> Result<BTreeMap<String, Vec<Tried>>, AnyError> {
+    let now = now_ms();
+    let days = question("remedies").map_or(0, |question| question.days);
+    let given = Given {
+        since: now - i64::from(days) * 86_400_000,
+        now,
+        rows: ROWS_MAX,
+        ..Given::default()
+    };
+    let mut tried: BTreeMap<String, Vec<Tried>> = BTreeMap::new();
+    with_rows(store, "remedies", &given, |row| {
+        let of_cause = tried.entry(row.text("cause").to_owned()).or_default();
+        of_cause.push(Tried {
+            remedy: row.text("remedy").to_owned(),
+            servers: row.count("servers"),
+            helped: row.count("helped"),
+        });
+    })?;
+    Ok(tried)
+}
+
+/// Looks at the rows of the answer to a question.
+fn with_rows(
+    store: &AnyStore,
+    name: &str,
+    given: &Given,
+    look: impl FnMut(Cells<'_>),
+) -> Result<(), AnyError> {
+    if let Some(question) = question(name) {
+        let answer = store.ask(question, given)?;
+        cells::rows(question, &answer).for_each(look);
     }
+    Ok(())
 }

@@ -192,6 +192,43 @@ fn a_store_answers_as_a_directory_does() {
     );
 }
 
+/// A remedy whose name means harm to a terminal.
+const NASTY_REMEDY: &str = "smaller\u{1b}[2J\u{202e}";
+
+/// Remedies against a cause, as recorders send them: on two servers, whose stalls are an hour old.
+fn tried(url: &str, cause: &str) {
+    use ::fleet::row::{Action, Hash64, Proof, RemedyRow, Seconds};
+    let path = url.strip_prefix("sqlite://").unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let id = |host: &str| -> i64 {
+        let sql = "SELECT host_id FROM hosts WHERE host = ?1";
+        connection.query_row(sql, [host], |row| row.get(0)).unwrap()
+    };
+    let mut batch = ::fleet::Batch::new(::fleet::Token {
+        host_id: 9,
+        boot: 9,
+        seq: 9,
+    });
+    // db1 stalls in minute 1, db2 in 2 and 4.
+    for (host, minute, remedy) in [
+        ("db1", 2, NASTY_REMEDY),
+        ("db2", 3, NASTY_REMEDY),
+        ("db1", 3, "other"),
+    ] {
+        batch.push(&RemedyRow {
+            host_id: Hash64(id(host).cast_unsigned()),
+            at: Seconds(zero_ms() / 1000 + minute * 60 + 40),
+            remedy: remedy.to_owned(),
+            cause: cause.to_owned(),
+            action: Action::Apply,
+            proof: Proof::Pending,
+            rev: 1,
+        });
+    }
+    let mut store = ::fleet::sqlite::Store::open(Path::new(path)).unwrap();
+    store.insert(&batch, zero_ms() / 1000).unwrap();
+}
+
 /// Two hosts whose kernel killed the server, twice one of them, and one whose kernel did not.
 #[test]
 fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
@@ -226,6 +263,8 @@ fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
     assert_eq!(told["findings"], alone["findings"]);
     let known = &told["fleet"];
     assert_eq!(known["cause"], told["findings"][0]["cause"]);
+    assert_eq!(known["days"], 90);
+    assert_eq!(known["remedies"], Value::Array(Vec::new()));
     let numbers =
         ["servers", "of_servers", "stalls", "stall_seconds"].map(|key| known[key].as_f64());
     assert_eq!(numbers, [Some(2.0), Some(3.0), Some(3.0), Some(26.0)]);
@@ -233,8 +272,30 @@ fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
     let config = room.join("freezeframe.toml");
     std::fs::write(&config, format!("[fleet]\nurl = '{url}'\n")).unwrap();
     let config = config.to_str().unwrap();
+    let in_a_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = said(&run(&["explain", first, "--fleet", "--config", config]));
-    assert!(text.contains("2 of 3 servers had this cause"), "{text}");
+    let text = in_a_line(text);
+    let had = "2 of 3 servers had this cause in the last 90 days, 3 times, 26 s in total";
+    assert!(text.contains(had), "{text}");
+    // With what was tried against it: on the second server a stall came after it, on the first none did.
+    tried(&url, known["cause"].as_str().unwrap());
+    let told: Value =
+        serde_json::from_str(&said(&run(&["explain", first, "--json", &fleet]))).unwrap();
+    assert_eq!(
+        told["fleet"]["remedies"],
+        serde_json::json!([
+            {"remedy": NASTY_REMEDY, "servers": 2, "helped": 1},
+            {"remedy": "other", "servers": 1, "helped": 1},
+        ])
+    );
+    assert_eq!(told["findings"], alone["findings"]);
+    let text = said(&run(&["explain", first, &fleet]));
+    assert!(
+        !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+        "{text}"
+    );
+    let text = in_a_line(text);
+    assert!(text.contains("on 1 of 2 servers smaller\\x1b"), "{text}");
     let gone = run(&["explain", first, "--fleet=sqlite:///nonexistent/fleet.db"]);
     assert_eq!(said(&gone), said(&run(&["explain", first])));
     let error = String::from_utf8(gone.stderr).unwrap();
