@@ -11,14 +11,22 @@ use clap::Args;
   freezeframe web --dir /var/lib/freezeframe --dir /mnt/db2/freezeframe
                                                    several recorders in one view
   ssh -L 8420:127.0.0.1:8420 db1 freezeframe web   on another host: open the printed address here
+  freezeframe web --fleet sqlite:///var/lib/fleet/fleet.db
+                                                   many servers: their stalls by time, each beside its relatives
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8420/api/incidents
 
-It only reads files: it writes nothing and queries neither servers nor recorders. Anyone who has the token
-sees everything in these directories: docs/web.md, \"Who can see it\".")]
+It only reads files, and the store of the fleet: it writes nothing and queries neither servers nor recorders.
+Anyone who has the token sees everything in these directories and in that store: docs/web.md, \"Who can see it\".")]
 pub(crate) struct Web {
     /// Directory of incidents and histories; may be repeated [default: that of record]
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
+    /// Also show the fleet in this store: sqlite:///DIR/FILE, or http://USER@HOST:8123/DATABASE with the password in $FREEZEFRAME_FLEET_PASSWORD [default: url of [fleet] in the configuration]
+    #[arg(long, value_name = "URL")]
+    pub(crate) fleet: Option<String>,
+    /// Certificate authorities to trust for an https:// store [default: those of the system]
+    #[arg(long, value_name = "FILE", requires = "fleet")]
+    pub(crate) fleet_ca_file: Option<PathBuf>,
     /// Address to serve on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8420")]
     pub(crate) listen: SocketAddr,

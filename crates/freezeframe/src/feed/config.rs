@@ -98,6 +98,18 @@ impl FleetConfig {
 }
 
 impl FleetConfig {
+    /// The store that is configured, where one is: a directory is none.
+    ///
+    /// # Errors
+    ///
+    /// When it is not well formed.
+    pub(crate) fn stored(&self) -> Result<Option<(StoreUrl, Access)>> {
+        Ok(match self.fleet()?.map(|fleet| fleet.place) {
+            Some(Place::Store(url, access)) => Some((url, access)),
+            Some(Place::Directory(_)) | None => None,
+        })
+    }
+
     /// The store that is configured, to be asked.
     ///
     /// # Errors

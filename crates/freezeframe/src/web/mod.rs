@@ -8,9 +8,12 @@
 //!
 //! **The token is in the path** (`guard.rs`), so that links work without a script; all links are relative.
 //!
+//! **The fleet's store** (`fleet`) is asked by threads of its own, with a time limit: no other page waits for it.
+//!
 //! **Charts** are the strips of the report, drawn as SVG; the script fetches the same curves, reduced to the least
 //! and the most of each stretch, and draws them by uPlot (`report/assets/uplot`, with its licence).
 
+mod fleet;
 mod guard;
 mod history;
 mod index;
@@ -33,6 +36,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cli::{output, usage};
 use recorder::host_name;
 
+use self::fleet::FleetPages;
 use self::index::Index;
 use self::site::Web;
 use self::token::Token;
@@ -40,6 +44,9 @@ use self::workers::Workers;
 use crate::config::Config;
 use crate::listen::{self, Names};
 use crate::{args, causes, record};
+
+/// The content type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 
 /// How soon a signal ends it.
 const STOP_POLL: Duration = Duration::from_millis(100);
@@ -62,7 +69,8 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
     let site = Web {
         token,
         index: index.clone(),
-        workers: Workers::start(&wake)?,
+        workers: Workers::start(&wake, "ff-page")?,
+        fleet: FleetPages::new(args, &config, &wake)?,
     };
     let names = Names::new("web", &host_name(), &args.listen_hosts);
     let address = listen::start(args.listen, names, Box::new(site), Some(woken))

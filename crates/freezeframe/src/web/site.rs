@@ -6,9 +6,11 @@ use std::time::Duration;
 use diagnosis::Verdict;
 use diagnosis::compare::{cause_in_question, settings};
 use model::{Incident, Plain};
-use report::served::{self, IncidentLinks, Page, percent};
+use report::served::{self, IncidentLinks, Page, Views, percent};
 use store::{READ_BYTES_MAX, read_incident_within};
 
+use super::HTML;
+use super::fleet::FleetPages;
 use super::guard::{self, Refused};
 use super::history::HistoryQuery;
 use super::index::{Entry, Index};
@@ -19,7 +21,6 @@ use super::workers::Workers;
 use crate::listen::{Answer, Limits, Reply, Request, Site};
 use crate::{causes, explain, memory};
 
-const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// The served view.
@@ -27,6 +28,8 @@ pub(super) struct Web {
     pub(super) token: Token,
     pub(super) index: Arc<Index>,
     pub(super) workers: Workers,
+    /// The pages of the fleet, where a store is asked.
+    pub(super) fleet: Option<FleetPages>,
 }
 
 impl Site for Web {
@@ -71,21 +74,35 @@ fn coded(code: u16, page: Page) -> Answer {
     }
 }
 
-fn not_found(up: &'static str) -> Answer {
-    let says = "No such page or incident. It may have been deleted.";
-    coded(404, served::problem_page("Not found", says, up))
-}
-
 impl Web {
+    /// The parts that every page leads to.
+    fn views(&self) -> Views {
+        Views {
+            has_fleet: self.fleet.is_some(),
+        }
+    }
+
+    fn problem(&self, code: u16, title: &str, says: &str, up: &'static str) -> Answer {
+        coded(code, served::problem_page(title, says, up, self.views()))
+    }
+
+    fn not_found(&self, up: &'static str) -> Answer {
+        let says = "No such page or incident. It may have been deleted.";
+        self.problem(404, "Not found", says, up)
+    }
+
     fn route(&self, path: &str, request: &Request) -> Reply {
         let query = Query::parse(&request.query);
         if let Some(name) = path.strip_prefix("/static/") {
             let file = served::file(name);
             let answer = file.map(|(kind, text)| Answer::new(200, kind, text.to_owned()));
-            return now(answer.unwrap_or_else(|| not_found("../")), request);
+            return now(answer.unwrap_or_else(|| self.not_found("../")), request);
         }
         if let Some(id) = path.strip_prefix("/incident/") {
             return self.incident(&decoded(id, false), request);
+        }
+        if path == "/fleet" || path.starts_with("/fleet/") {
+            return self.fleet(path, &query, request);
         }
         match path {
             "/" => now(self.list(&query), request),
@@ -93,15 +110,26 @@ impl Web {
             "/history" => self.history(&query, request, false),
             "/api/history" => self.history(&query, request, true),
             "/pair" => self.pair(&query, request),
-            _ => now(not_found(up(path)), request),
+            _ => now(self.not_found(up(path)), request),
         }
     }
 
     fn list(&self, query: &Query) -> Answer {
         match list::view(&self.index, query) {
-            Ok(view) => page(served::list_page(&view)),
-            Err(wrong) => coded(400, served::problem_page("Bad request", &wrong, "")),
+            Ok(view) => page(served::list_page(&view, self.views())),
+            Err(wrong) => self.problem(400, "Bad request", &wrong, ""),
         }
+    }
+
+    /// Without a store that is asked, how one is.
+    fn fleet(&self, path: &str, query: &Query, request: &Request) -> Reply {
+        let up = up(path);
+        let Some(fleet) = &self.fleet else {
+            let says = "This view has no fleet: start it with freezeframe web --fleet URL, or with [fleet] url in the configuration.";
+            return now(self.problem(404, "No fleet", says, up), request);
+        };
+        let made = fleet.page(path, query, &self.index, request.head_only);
+        made.unwrap_or_else(|| now(self.not_found(up), request))
     }
 
     fn list_json(&self, query: &Query) -> Answer {
@@ -117,17 +145,17 @@ impl Web {
             Err(wrong) => {
                 let answer = match is_json {
                     true => Answer::text(400, &wrong),
-                    false => coded(400, served::problem_page("Bad request", &wrong, "")),
+                    false => self.problem(400, "Bad request", &wrong, ""),
                 };
                 return now(answer, request);
             }
         };
-        let index = self.index.clone();
+        let (index, views) = (self.index.clone(), self.views());
         self.workers.make(request.head_only, move || {
             let view = asked.view(&index);
             match is_json {
                 true => Answer::new(200, JSON, format!("{}\n", served::history_json(&view))),
-                false => page(served::history_page(&view)),
+                false => page(served::history_page(&view, views)),
             }
         })
     }
@@ -138,18 +166,22 @@ impl Web {
 
     fn incident(&self, id: &str, request: &Request) -> Reply {
         let Some(entry) = self.entry(id) else {
-            return now(not_found("../"), request);
+            return now(self.not_found("../"), request);
         };
         let ways = self.links(&entry);
-        let index = self.index.clone();
+        let (index, views) = (self.index.clone(), self.views());
         self.workers.make(request.head_only, move || {
             let read = index.reading(|| {
-                read(&entry, READ_BYTES_MAX)
-                    .map(|(incident, verdict)| served::incident_page(&incident, &verdict, &ways))
+                read(&entry, READ_BYTES_MAX).map(|(incident, verdict)| {
+                    served::incident_page(&incident, &verdict, &ways, views)
+                })
             });
             match read {
                 Ok(made) => page(made),
-                Err(why) => coded(500, served::problem_page("Cannot be read", &why, "../")),
+                Err(why) => coded(
+                    500,
+                    served::problem_page("Cannot be read", &why, "../", views),
+                ),
             }
         })
     }
@@ -184,17 +216,17 @@ impl Web {
         let ids: Vec<&str> = query.all("id").collect();
         let [first, second] = ids[..] else {
             let says = "Tick exactly two incidents of the list.";
-            let answer = coded(400, served::problem_page("Choose two incidents", says, ""));
+            let answer = self.problem(400, "Choose two incidents", says, "");
             return now(answer, request);
         };
         let (Some(first), Some(second)) = (self.entry(first), self.entry(second)) else {
-            return now(not_found(""), request);
+            return now(self.not_found(""), request);
         };
-        let index = self.index.clone();
+        let (index, views) = (self.index.clone(), self.views());
         self.workers.make(request.head_only, move || {
-            match index.reading(|| pair(&first, &second)) {
+            match index.reading(|| pair(&first, &second, views)) {
                 Ok(made) => page(made),
-                Err(why) => coded(500, served::problem_page("Cannot be read", &why, "")),
+                Err(why) => coded(500, served::problem_page("Cannot be read", &why, "", views)),
             }
         })
     }
@@ -260,7 +292,7 @@ fn read(entry: &Entry, bytes_max: u64) -> Result<(Incident, Verdict), String> {
     Ok(explain::judged(loaded, path))
 }
 
-fn pair(first: &Entry, second: &Entry) -> Result<Page, String> {
+fn pair(first: &Entry, second: &Entry, views: Views) -> Result<Page, String> {
     let (a, of_a) = read(first, READ_BYTES_MAX / 2)?;
     let (b, of_b) = read(second, READ_BYTES_MAX / 2)?;
     let cause = cause_in_question(&[&of_a, &of_b], causes::catalogue());
@@ -270,5 +302,6 @@ fn pair(first: &Entry, second: &Entry) -> Result<Page, String> {
         [(&a, &of_a), (&b, &of_b)],
         &settings,
         &ways,
+        views,
     ))
 }

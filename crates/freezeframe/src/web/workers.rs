@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::listen::{Answer, Reply, Slot};
 
-/// Two pages at a time; the reading of incidents has a lock besides.
+/// Two pages of a kind at a time; the reading of incidents has a lock besides.
 const THREADS: usize = 2;
 
 /// Pages that may wait for a thread.
@@ -26,13 +26,13 @@ struct Job {
 pub(super) struct Workers(SyncSender<Job>);
 
 impl Workers {
-    /// Starts them; `wake` is written to when an answer is there.
-    pub(super) fn start(wake: &UnixStream) -> Result<Self> {
+    /// Starts them, with names that begin so; `wake` is written to when an answer is there.
+    pub(super) fn start(wake: &UnixStream, name: &str) -> Result<Self> {
         let (sender, jobs) = sync_channel(WAITING_MAX);
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..THREADS {
             let (jobs, wake) = (jobs.clone(), wake.try_clone()?);
-            kernel::own_threads::start(format!("ff-page-{number}"), move || work(&jobs, wake))?;
+            kernel::own_threads::start(format!("{name}-{number}"), move || work(&jobs, wake))?;
         }
         Ok(Self(sender))
     }

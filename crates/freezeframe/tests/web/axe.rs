@@ -77,7 +77,7 @@ fn axe_finds_nothing_on_any_page() {
     let (Some(script), Some(mut browser)) = (script(), Chromium::start()) else {
         return;
     };
-    let served = Served::start();
+    let served = Served::start_with(|dir| crate::fleet::store(dir).arguments());
     let recorded = "3306-20261120T043000.000Z";
     let hostile = "3307-20261120T043000.000Z~2";
     let begin = crate::stage::BEGIN_MS + 8_700_000;
@@ -99,6 +99,12 @@ fn axe_finds_nothing_on_any_page() {
         ),
         ("captures", served.url("/incident/latch")),
         ("pair", served.url(&pair)),
+        ("fleet", served.url("/fleet?since=30d")),
+        ("stalls of the fleet", served.url("/fleet/stalls")),
+        (
+            "incident of the fleet",
+            served.url(&format!("/fleet/incident?id={}", crate::fleet::ME)),
+        ),
         ("no page", served.url("/incident/none")),
         ("wrong address", served.url("/?sort=x")),
         ("no token", format!("http://{}/", served.address)),

@@ -11,6 +11,7 @@ mod axe;
 mod browser;
 mod chromium;
 mod first_screen;
+mod fleet;
 mod guard;
 mod pages;
 mod seconds;

@@ -47,6 +47,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start() -> Self {
+        Self::start_with(|_| Vec::new())
+    }
+
+    /// With further arguments, which may need files of their own in the directory of the test.
+    pub(crate) fn start_with(more: impl FnOnce(&Path) -> Vec<String>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (first, second) = (dir.path().join("one"), dir.path().join("two"));
         std::fs::create_dir(&first).unwrap();
@@ -65,10 +70,12 @@ impl Served {
         std::fs::write(first.join("broken.frame"), "no incident").unwrap();
         let dirs = [first, second];
         let arguments = dirs.iter().flat_map(|dir| [Path::new("--dir"), dir]);
+        let more = more(dir.path());
         let (child, line) = start(
             freezeframe()
                 .args(["web", "--listen", "127.0.0.1:0"])
-                .args(arguments),
+                .args(arguments)
+                .args(more),
         );
         let rest = line.strip_prefix("open http://").unwrap();
         let (address, path) = rest.split_once('/').unwrap();

@@ -27,6 +27,7 @@ pub(super) struct Table<'a> {
     class: &'static str,
     caption: &'a str,
     columns: &'a [Column],
+    bytes_max: usize,
 }
 
 /// A text as a cell's markup.
@@ -41,6 +42,7 @@ impl<'a> Table<'a> {
             class: "stack",
             caption,
             columns,
+            bytes_max: TABLE_BYTES_MAX,
         }
     }
 
@@ -50,7 +52,13 @@ impl<'a> Table<'a> {
             class,
             caption,
             columns,
+            bytes_max: TABLE_BYTES_MAX,
         }
+    }
+
+    /// The same with another limit of its size, bytes.
+    pub(super) fn within(self, bytes_max: usize) -> Self {
+        Self { bytes_max, ..self }
     }
 
     /// The table with its rows. The first cell of a row is the row's header. Rows beyond `rows_max` or
@@ -63,7 +71,7 @@ impl<'a> Table<'a> {
         let mut body = Markup::new();
         let mut left_out = 0;
         for (index, row) in rows.into_iter().enumerate() {
-            if index >= rows_max || body.len() > TABLE_BYTES_MAX {
+            if index >= rows_max || body.len() > self.bytes_max {
                 left_out += 1;
             } else {
                 body += self.row(&row);

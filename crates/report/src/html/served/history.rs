@@ -4,7 +4,7 @@ use model::{Incident, Millis, Window};
 use serde_json::{Value, json};
 
 use super::list::Choice;
-use super::{Files, Page, bar, percent, shell};
+use super::{Files, Page, Views, bar, percent, shell};
 use crate::chart::{self, ChartFrame};
 use crate::curve::{Curve, Point};
 use crate::escape;
@@ -103,7 +103,7 @@ impl HistoryView {
 }
 
 /// The page.
-pub fn history_page(view: &HistoryView) -> Page {
+pub fn history_page(view: &HistoryView, views: Views) -> Page {
     let title = match view.server.1.as_str() {
         "" => "History".to_owned(),
         name => format!("History of {name}"),
@@ -143,7 +143,7 @@ pub fn history_page(view: &HistoryView) -> Page {
     Page::own(shell(
         &format!("freezeframe: {title}"),
         Files::All,
-        bar("", "history", "", Markup::new()),
+        bar("", "history", "", Markup::new(), views),
         body,
     ))
 }

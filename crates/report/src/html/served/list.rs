@@ -2,7 +2,7 @@
 
 use diagnosis::Level;
 
-use super::{Files, Page, bar, percent, shell};
+use super::{Files, Page, Views, bar, percent, shell};
 use crate::html::head::badge;
 use crate::markup::{Markup, Show, markup};
 use crate::time_format;
@@ -112,7 +112,7 @@ const SORT: [(&str, &str); 5] = [
 ];
 
 /// The page.
-pub fn list_page(view: &ListView) -> Page {
+pub fn list_page(view: &ListView, views: Views) -> Page {
     let body = markup!(
         "<main><header class=\"top\"><h1>Incidents</h1><p class=\"line\">{line}</p></header>\n\
          {problems}{filters}{rows}</main>\n\
@@ -128,7 +128,7 @@ pub fn list_page(view: &ListView) -> Page {
     Page::own(shell(
         "freezeframe: incidents",
         Files::All,
-        bar("", "list", "", Markup::new()),
+        bar("", "list", "", Markup::new(), views),
         body,
     ))
 }
@@ -165,7 +165,7 @@ fn line(view: &ListView) -> String {
 }
 
 /// `3 h ago`, as exactly as people need it.
-fn ago(now_ms: i64, at_ms: i64) -> String {
+pub(super) fn ago(now_ms: i64, at_ms: i64) -> String {
     let seconds = now_ms.saturating_sub(at_ms).max(0) / 1000;
     let (number, unit) = match seconds {
         0..120 => (seconds, "s"),

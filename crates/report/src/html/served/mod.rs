@@ -2,9 +2,15 @@
 //!
 //! Links are relative. So they are right whether the address begins with a token, or a proxy puts something before it.
 
+mod fleet;
 mod history;
 mod list;
 
+pub use fleet::{
+    CauseCost, FleetIncident, FleetRemedy, FleetServer, FleetStall, FleetView, MapCell,
+    NewStatement, Relative, Silence, StallMap, StallsView, fleet_incident_page, fleet_page,
+    fleet_stalls_page,
+};
 pub use history::{HistoryView, HistoryWindow, Mark, history_json, history_page};
 pub use list::{Choice, Filters, ListView, Row, RowState, list_page};
 
@@ -59,6 +65,13 @@ impl Page {
     }
 }
 
+/// Which parts the view has beside those that are always there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Views {
+    /// A fleet's store is asked.
+    pub has_fleet: bool,
+}
+
 /// Where a reader goes from an incident: addresses within the server.
 #[derive(Debug, Clone, Default)]
 pub struct IncidentLinks {
@@ -75,7 +88,12 @@ pub struct IncidentLinks {
 }
 
 /// The page of an incident.
-pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &IncidentLinks) -> Page {
+pub fn incident_page(
+    incident: &Incident,
+    verdict: &Verdict,
+    ways: &IncidentLinks,
+    views: Views,
+) -> Page {
     let links = [
         (&ways.before, "Earlier incident"),
         (&ways.after, "Later incident"),
@@ -89,7 +107,7 @@ pub fn incident_page(incident: &Incident, verdict: &Verdict, ways: &IncidentLink
     let bar = markup!(
         "<style>{}</style>{}",
         Markup::literal(asset(WEB_STYLE)),
-        bar("../", "", &ways.server, links)
+        bar("../", "", &ways.server, links, views)
     );
     let (html, policy) = super::page(incident, verdict, &HtmlOptions::default(), bar);
     Page {
@@ -103,13 +121,14 @@ pub fn pair_page(
     sides: [(&Incident, &Verdict); 2],
     settings: &[SettingChange],
     ways: &[String; 2],
+    views: Views,
 ) -> Page {
     let links = ways.iter().zip(["A by itself", "B by itself"]);
     let links = links.map(|(href, text)| markup!("<a href=\"{}\">{}</a>", href, text));
     let bar = markup!(
         "<style>{}</style>{}",
         Markup::literal(asset(WEB_STYLE)),
-        bar("", "", "", links.collect())
+        bar("", "", "", links.collect(), views)
     );
     Page {
         html: pair::page(sides, settings, bar),
@@ -141,7 +160,7 @@ pub fn refused_page(action: &str, wanted: &str) -> Page {
 }
 
 /// A page that says what is wrong.
-pub fn problem_page(title: &str, says: &str, up: &'static str) -> Page {
+pub fn problem_page(title: &str, says: &str, up: &'static str, views: Views) -> Page {
     let body = markup!(
         "<main class=\"narrow\"><h1>{}</h1><p>{}</p><p><a href=\"{}\">All incidents</a></p></main>\n",
         title,
@@ -151,7 +170,7 @@ pub fn problem_page(title: &str, says: &str, up: &'static str) -> Page {
     Page::own(shell(
         title,
         Files::Style(up),
-        bar(up, "", "", Markup::new()),
+        bar(up, "", "", Markup::new(), views),
         body,
     ))
 }
@@ -204,7 +223,7 @@ fn shell(title: &str, files: Files, bar: Markup, body: Markup) -> Markup {
 }
 
 /// The bar at the top: the view's parts and the one that is shown, the server that is looked at, and further links.
-fn bar(up: &'static str, here: &str, server: &str, links: Markup) -> Markup {
+fn bar(up: &'static str, here: &str, server: &str, links: Markup, views: Views) -> Markup {
     let home = if up.is_empty() { "./" } else { up };
     let current = |part: &str| match part == here {
         true => Markup::literal(" aria-current=\"page\""),
@@ -214,13 +233,18 @@ fn bar(up: &'static str, here: &str, server: &str, links: Markup) -> Markup {
         "" => Markup::new(),
         server => markup!("<span class=\"where\">{}</span>", server),
     };
+    let fleet = match views.has_fleet {
+        true => markup!("<a href=\"{up}fleet\"{}>Fleet</a>", current("fleet"), ..up),
+        false => Markup::new(),
+    };
     markup!(
         "<nav class=\"views\" aria-label=\"Views\"><b>freezeframe</b>\
-         <a href=\"{home}\"{}>Incidents</a><a href=\"{up}history\"{}>History</a>{server}{links}</nav>\n",
+         <a href=\"{home}\"{}>Incidents</a><a href=\"{up}history\"{}>History</a>{fleet}{server}{links}</nav>\n",
         current("list"),
         current("history"),
         ..home,
         ..up,
+        ..fleet,
         ..server,
         ..links
     )
