@@ -57,7 +57,7 @@ pub struct Witness {
     pub says: String,
     /// The measured number, where there is one.
     pub value: Option<f64>,
-    /// The same before the onset, where it could be measured.
+    /// The same before the onset, or after the end where too little was recorded before; where it could be measured.
     pub baseline: Option<f64>,
     /// The limit that it crossed.
     pub limit: Option<f64>,

@@ -85,7 +85,11 @@ pub fn json(incident: &Incident, verdict: &Verdict) -> String {
             triggers: &stall.triggers,
             window: window(incident.window),
             previous: stall.previous().map(window),
-            baseline: window(incident.baseline_window()),
+            baseline: window(
+                incident
+                    .calm_after()
+                    .unwrap_or_else(|| incident.baseline_window()),
+            ),
         },
         verdict,
         stacks: stacks_summary(incident),

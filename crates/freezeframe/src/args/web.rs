@@ -12,7 +12,7 @@ use clap::Args;
                                                    several recorders in one view
   ssh -L 8420:127.0.0.1:8420 db1 freezeframe web   on another host: open the printed address here
   freezeframe web --fleet sqlite:///var/lib/fleet/fleet.db
-                                                   many servers: their stalls by time, each beside its relatives
+                                                   many servers: their stalls by time
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8420/api/incidents
 
 It only reads files, and the store of the fleet: it writes nothing and queries neither servers nor recorders.

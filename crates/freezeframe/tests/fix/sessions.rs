@@ -136,7 +136,10 @@ fn the_blocker_is_ended_and_those_behind_it_go_on() {
     let step = pile.step();
     assert_eq!(step["state"], "to-do", "{step}");
     assert_eq!(step["place"], format!("connection {id}"));
-    assert!(step["risk"].as_str().unwrap().contains("no undo"), "{step}");
+    assert!(
+        step["risk"].as_str().unwrap().contains("cannot be undone"),
+        "{step}"
+    );
     assert!(pile.is_alive(id), "looking ends nobody");
     // What cannot be given back is nothing for a lease.
     let leased = pile.fix(&["--apply", "--yes", "--for", "1s"]);
