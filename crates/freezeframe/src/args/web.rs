@@ -15,8 +15,9 @@ use clap::Args;
                                                    many servers: their stalls by time
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8420/api/incidents
 
-It only reads files, and the store of the fleet: it writes nothing and queries neither servers nor recorders.
-Anyone who has the token sees everything in these directories and in that store: docs/web.md, \"Who can see it\".")]
+It only reads files, and the store of the fleet: it writes nothing and queries neither servers nor
+recorders. Anyone who has the token sees everything in these directories and in that store:
+docs/web.md, \"Who can see it\".")]
 pub(crate) struct Web {
     /// Directory of incidents and histories; may be repeated [default: that of record]
     #[arg(long = "dir", value_name = "DIR")]
