@@ -29,21 +29,15 @@ const WAITERS: f64 = 12.0;
 const SAMPLES: f64 = 40.0;
 const SAMPLES_OF_ALL: u64 = 100;
 
-const STACKS: &str = r#"kind = "stacks"
-frames = ["^lock_slow$", "^do_work$"]
-counting = "threads"
+const STACKS: &str = r#"measure = "threads(stack = ['^lock_slow$', '^do_work$'])"
 above = 8
 says = "{value} threads were in it""#;
 
-const LOCK: &str = r#"kind = "lock"
-lock = "^LOCK_made_up$"
-counting = "waiting"
+const LOCK: &str = r#"measure = "lock_waiting(lock = '^LOCK_made_up$')"
 above = 4
 says = "{value} threads waited""#;
 
-const PROFILE: &str = r#"kind = "profile"
-functions = "^spin$"
-counting = "share"
+const PROFILE: &str = r#"measure = "profile_share(function = '^spin$')"
 above = 0.2
 says = "{value} of the samples""#;
 

@@ -54,7 +54,7 @@ fn says(story: &Story, sign: &str) -> Option<String> {
 /// another that holds.
 fn why_not(story: &Story, sign: &str) -> String {
     let signs = format!(
-        "[[witness]]\nid = \"w\"\nnecessary = true\n{sign}\n[[witness]]\nid = \"q\"\nkind = \"measure\"\n\
+        "[[witness]]\nid = \"w\"\nnecessary = true\n{sign}\n[[witness]]\nid = \"q\"\n\
          measure = \"rate(status.Questions)\"\nabove = 1\nunit = \"per_second\"\nsays = \"q\"\n"
     );
     let verdict = verdict(story, &signs);
@@ -65,10 +65,7 @@ fn why_not(story: &Story, sign: &str) -> String {
         .map_or(verdict.sentence, |rejected| rejected.why.clone())
 }
 
-const COMPACTION: &str = r#"kind = "profile"
-functions = "^compact_zone$|^isolate_freepages"
-side = "kernel"
-counting = "share"
+const COMPACTION: &str = r#"measure = "profile_share(function = '^compact_zone$|^isolate_freepages', side = kernel)"
 above = 0.2
 times_baseline = 3
 baseline_optional = true
@@ -93,22 +90,22 @@ fn a_profile_tells_the_share_of_a_function() {
         says(&compaction(), COMPACTION).as_deref(),
         Some("75 % of the samples were in isolate_freepages_block, against 0 % before")
     );
-    let own = COMPACTION.replace("side =", "where = \"self\"\nside =");
+    let own = COMPACTION.replace("side =", "self, side =");
     assert!(says(&compaction(), &own).is_some());
     let own = own.replace("|^isolate_freepages", "");
     assert_eq!(says(&compaction(), &own), None);
-    let user = COMPACTION.replace("\"kernel\"", "\"user\"");
+    let user = COMPACTION.replace("= kernel", "= user");
     assert_eq!(says(&compaction(), &user), None);
     for (under, expected) in [
         ("^memset$", true),
         ("^compact_zone$", true),
         ("^malloc$", false),
     ] {
-        let under = COMPACTION.replace("side =", &format!("under = \"{under}\"\nside ="));
+        let under = COMPACTION.replace("side =", &format!("under = '{under}', side ="));
         assert_eq!(says(&compaction(), &under).is_some(), expected, "{under}");
     }
     // 99 samples a second at 49 a second and processor.
-    let cpus = COMPACTION.replace("\"share\"", "\"cpus\"");
+    let cpus = COMPACTION.replace("profile_share", "profile_cpus");
     assert_eq!(
         says(&compaction(), &cpus).as_deref(),
         Some("2.02 of the samples were in isolate_freepages_block, against 0 before")
@@ -146,7 +143,7 @@ fn the_seconds_in_which_it_begins_are_not_the_usual() {
 
 #[test]
 fn a_profile_of_few_samples_says_nothing() {
-    let many = COMPACTION.replace("above", "min_samples = 5000\nabove");
+    let many = COMPACTION.replace("side =", "min_samples = 5000, side =");
     assert!(why_not(&compaction(), &many).contains("had nothing to count"));
     assert!(
         why_not(&compaction().without_stacks(), COMPACTION)
@@ -154,9 +151,7 @@ fn a_profile_of_few_samples_says_nothing() {
     );
 }
 
-const QUEUE: &str = r#"kind = "stacks"
-frames = ["^__lll_lock_wait", "^malloc$"]
-counting = "threads"
+const QUEUE: &str = r#"measure = "threads(stack = ['^__lll_lock_wait', '^malloc$'])"
 above = 4
 times_baseline = 3
 baseline_optional = true
@@ -184,22 +179,22 @@ fn stacks_tell_where_threads_stand() {
         Some("20 threads, 0 before")
     );
     let turned = QUEUE.replace(
-        r#""^__lll_lock_wait", "^malloc$""#,
-        r#""^malloc$", "^__lll_lock_wait""#,
+        "'^__lll_lock_wait', '^malloc$'",
+        "'^malloc$', '^__lll_lock_wait'",
     );
     assert_eq!(says(&queue(), &turned), None);
     let share = QUEUE
-        .replace("\"threads\"", "\"share\"")
+        .replace("threads(", "threads_share(")
         .replace("above = 4", "above = 0.2");
     assert_eq!(
         says(&queue(), &share).as_deref(),
         Some("25 % threads, 0 % before")
     );
     for (state, expected) in [("sleeping", true), ("uninterruptible", false)] {
-        let state = QUEUE.replace("counting", &format!("state = \"{state}\"\ncounting"));
+        let state = QUEUE.replace("stack =", &format!("state = {state}, stack ="));
         assert_eq!(says(&queue(), &state).is_some(), expected);
     }
-    let named = QUEUE.replace("counting", "thread = \"^page_cleaner\"\ncounting");
+    let named = QUEUE.replace("stack =", "thread = '^page_cleaner', stack =");
     assert_eq!(says(&queue(), &named), None);
     assert_eq!(says(&queue().unchanged(), QUEUE), None);
     assert_eq!(
@@ -211,9 +206,7 @@ fn stacks_tell_where_threads_stand() {
     assert!(why_not(&queue().without_stacks(), QUEUE).contains("(stacks): x."));
 }
 
-const LOCK: &str = r#"kind = "lock"
-lock = "^kernel_mutex$"
-counting = "waiters"
+const LOCK: &str = r#"measure = "lock_waiters(lock = '^kernel_mutex$')"
 above = 8
 says = "{value} waited for {each}""#;
 
@@ -246,27 +239,28 @@ fn lock_tables_tell_who_waits_and_who_holds() {
         says(&kernel_mutex(), LOCK).as_deref(),
         Some("30 waited for kernel_mutex")
     );
-    for (counting, limit, expected) in [
-        ("share", "0.4", "50 % waited for kernel_mutex"),
-        ("waiting", "29", "30 waited for kernel_mutex"),
-        ("per_second", "299", "300/s waited for kernel_mutex"),
+    for (function, limit, expected) in [
+        ("lock_share", "0.4", "50 % waited for kernel_mutex"),
+        ("lock_waiting", "29", "30 waited for kernel_mutex"),
+        ("lock_rate", "299", "300/s waited for kernel_mutex"),
     ] {
         let sign = LOCK
-            .replace("waiters", counting)
+            .replace("lock_waiters", function)
             .replace("= 8", &format!("= {limit}"));
         assert_eq!(says(&kernel_mutex(), &sign).as_deref(), Some(expected));
     }
-    for (key, expected) in [
-        (r#"caller = "^trx_start""#, true),
-        (r#"caller = "^trx_commit""#, false),
-        (r#"holder = ["malloc arena"]"#, true),
-        (r#"holder = ["^malloc$", "^__lll_lock_wait$"]"#, true),
+    for (argument, expected) in [
+        ("caller = '^trx_start'", true),
+        ("caller = '^trx_commit'", false),
+        ("holder = 'malloc arena'", true),
+        ("holder = ['^malloc$', '^__lll_lock_wait$']", true),
         // Who holds what the holder waits for.
-        (r#"holder = ["^clear_page"]"#, true),
-        (r#"holder = ["^fsync$"]"#, false),
+        ("holder = ['^clear_page']", true),
+        ("holder = ['^fsync$']", false),
     ] {
-        let sign = LOCK.replace("counting", &format!("{key}\ncounting"));
-        assert_eq!(says(&kernel_mutex(), &sign).is_some(), expected, "{key}");
+        let sign = LOCK.replace("lock =", &format!("{argument}, lock ="));
+        let holds = says(&kernel_mutex(), &sign).is_some();
+        assert_eq!(holds, expected, "{argument}");
     }
     assert!(why_not(&Story::healthy().without_stacks(), LOCK).contains("(stacks): x."));
     assert!(
@@ -276,9 +270,7 @@ fn lock_tables_tell_who_waits_and_who_holds() {
     );
 }
 
-const FLOOD: &str = r#"kind = "statements"
-class = "SHOW WARNINGS"
-counting = "share"
+const FLOOD: &str = r#"measure = "statements_share(class = 'SHOW WARNINGS')"
 above = 0.3
 times_baseline = 3
 baseline_optional = true
@@ -321,28 +313,24 @@ fn the_mix_of_statements_is_told_by_each_way() {
         assert_eq!(says(&story.unchanged(), FLOOD), None);
     }
     let story = Story::healthy().asked(&flood(QueryMethod::Packets));
-    let time = FLOOD
-        .replace("\"share\"", "\"time\"")
-        .replace("0.3", "0.15");
+    let time = FLOOD.replace("_share", "_time").replace("0.3", "0.15");
     assert_eq!(
         says(&story, &time).as_deref(),
         Some("20 % were SHOW WARNINGS, 0.426 % before")
     );
-    let rate = FLOOD
-        .replace("\"share\"", "\"per_second\"")
-        .replace("0.3", "500");
+    let rate = FLOOD.replace("_share", "_rate").replace("0.3", "500");
     assert_eq!(
         says(&story, &rate).as_deref(),
         Some("600/s were SHOW WARNINGS, 10/s before")
     );
     let like = FLOOD.replace(
-        "class = \"SHOW WARNINGS\"",
-        "statement = \"(?i)^select .* from t \"",
+        "class = 'SHOW WARNINGS'",
+        "statement = '(?i)^select .* from t '",
     );
     assert!(says(&story, &like.replace("= 3\n", "= 0.1\n")).is_some());
-    let other = FLOOD.replace("counting", "way = \"performance_schema\"\ncounting");
+    let other = FLOOD.replace("class =", "way = performance_schema, class =");
     assert!(why_not(&story, &other).contains("(performance_schema): x."));
-    let few = FLOOD.replace("counting", "min_statements = 1000000\ncounting");
+    let few = FLOOD.replace("class =", "min_statements = 1000000, class =");
     assert!(why_not(&story, &few).contains("had nothing to count"));
     assert!(why_not(&Story::healthy(), FLOOD).contains("(statements): x."));
 }
@@ -353,7 +341,7 @@ fn ways_are_independent_of_each_other() {
     asked.extend(flood(QueryMethod::PerformanceSchema));
     let story = Story::healthy().asked(&asked);
     let sign = |id: &str, way: &str| {
-        let sign = FLOOD.replace("counting", &format!("way = \"{way}\"\ncounting"));
+        let sign = FLOOD.replace("class =", &format!("way = {way}, class ="));
         format!("[[witness]]\nid = \"{id}\"\n{sign}\n")
     };
     let level = |signs: &str| verdict(&story, signs).findings.first().unwrap().level;
@@ -385,34 +373,27 @@ fn mistakes_are_told_with_file_line_and_key() {
     for (sign, before, after, expected) in [
         (
             COMPACTION,
-            "functions = \"^",
-            "functions = \"(^",
-            "x.toml:9: functions: not a regular",
+            "'^compact",
+            "'(^compact",
+            "x.toml:8: measure: column 26: function: not a regular",
         ),
         (
             COMPACTION,
-            "functions",
-            "lock",
-            "lock: unknown field `lock`",
+            "side",
+            "lock = 'a', side",
+            "lock: is no argument of profile_share",
         ),
         (
             COMPACTION,
-            "functions = \"^compact_zone$|^isolate_freepages\"",
+            "function = '^compact_zone$|^isolate_freepages', ",
             "",
-            "kind: needs function = '…'",
-        ),
-        (COMPACTION, "\"kernel\"", "\"kernle\"", "x.toml:10: "),
-        (
-            COMPACTION,
-            "\"share\"",
-            "\"threads\"",
-            "x.toml:11: counting: must be one of share, cpus for this kind",
+            "measure: column 14: needs function = '…'",
         ),
         (
             COMPACTION,
-            "counting = \"share\"",
-            "",
-            "x.toml:8: counting: must be one of share, cpus",
+            "= kernel",
+            "= kernle",
+            "x.toml:8: measure: column 70: side: ",
         ),
         (
             COMPACTION,
@@ -422,38 +403,38 @@ fn mistakes_are_told_with_file_line_and_key() {
         ),
         (
             COMPACTION,
-            "side",
-            "window = \"worst\"\nside",
+            "above",
+            "window = \"worst\"\nabove",
             "window: belongs to signals, sessions and threads",
         ),
         (
             COMPACTION,
             "side",
-            "where = \"outside\"\nside",
-            "x.toml:10: where: stands alone",
+            "self = 'outside', side",
+            "self: stands alone",
         ),
         (
             QUEUE,
-            "frames = [\"^__lll_lock_wait\", \"^malloc$\"]",
-            "frames = []",
-            "frames: must have 1 to 16",
+            "['^__lll_lock_wait', '^malloc$']",
+            "[]",
+            "stack: must have 1 to 16",
         ),
         (
             QUEUE,
-            "frames = [\"^__lll_lock_wait\", \"^malloc$\"]",
+            "stack = ['^__lll_lock_wait', '^malloc$']",
             "",
             "needs stack = ['…'], or a state",
         ),
         (
             QUEUE,
-            "\"^malloc$\"",
-            "\"[\"",
-            "frames: not a regular expression",
+            "'^malloc$'",
+            "'['",
+            "stack: not a regular expression",
         ),
         (
             QUEUE,
-            "counting",
-            "state = \"R\"\ncounting",
+            "stack",
+            "state = R, stack",
             "state: must be one of running, sleeping",
         ),
         (
@@ -462,37 +443,31 @@ fn mistakes_are_told_with_file_line_and_key() {
             "{value} on {each}",
             "says: {each} needs",
         ),
+        (LOCK, "'^kernel_mutex$'", "' '", "lock: must not be empty"),
         (
             LOCK,
-            "lock = \"^kernel_mutex$\"",
-            "lock = \" \"",
-            "lock: must not be empty",
-        ),
-        (
-            LOCK,
-            "counting",
-            "holder = []\ncounting",
+            "lock =",
+            "holder = [], lock =",
             "holder: must have 1 to 16",
         ),
         (
-            LOCK,
-            "waiters",
-            "time",
-            "counting: must be one of waiting, waiters, share, per_second",
-        ),
-        (
             FLOOD,
-            "class = \"SHOW WARNINGS\"",
+            "class = 'SHOW WARNINGS'",
             "",
             "needs class, statement or both",
         ),
         (
             FLOOD,
-            "counting = \"share\"",
-            "way = \"status\"\ncounting = \"time\"",
+            "share(",
+            "time(way = status, ",
             "way: status knows classes",
         ),
-        (FLOOD, "counting", "way = \"wire\"\ncounting", "x.toml:10: "),
+        (
+            FLOOD,
+            "class",
+            "way = wire, class",
+            "x.toml:8: measure: column 24: way: ",
+        ),
         (FLOOD, "{value}", "{value} {each}", "says: {each} needs"),
     ] {
         assert!(sign.contains(before), "{before}");

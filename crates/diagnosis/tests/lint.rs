@@ -15,7 +15,6 @@ sources = ["A page."]
 
 [[witness]]
 id = "rate"
-kind = "measure"
 measure = "rate(status.Com_flush)"
 above = 5
 unit = "per_second"
@@ -96,8 +95,8 @@ fn every_mistake_of_a_file_is_told() {
     let expected = [
         "2:1: titel: unknown field",
         "4:14: refuted_by: invalid type",
-        "11:9: above: invalid type",
-        "12:1: limit: unknown field",
+        "10:9: above: invalid type",
+        "11:1: limit: unknown field",
         "missing field `title`",
         "undo: must not be empty",
         "risk: must not be empty",
@@ -119,26 +118,36 @@ fn every_mistake_of_a_file_is_told() {
 
 #[test]
 fn mistakes_of_several_witnesses_are_told() {
-    let witness = "[[witness]]\nid = \"a\"\nkind = \"log\"\nlog = \"error\"\nline = \"(\"\ncounting = \"lines\"\nabove = 1\nsays = \"b\"\n";
+    let witness = "[[witness]]\nid = \"a\"\nmeasure = \"log_lines(log = error, line = '(')\"\nabove = 1\nsays = \"b\"\n";
     let text = SOUND.replace(
         "[[look_alike]]",
         &format!(
             "{witness}{}{}[[look_alike]]",
-            witness.replace("\"error\"", "\"mail\""),
+            witness.replace("= error", "= mail"),
             witness.replace("says = \"b\"\n", "frames = [\"x\"]\nsays = \"b.\"\n")
         ),
     );
     let told = problems(&text);
     for one in [
-        "19:8: line: not a regular expression",
-        "26:7: log: must be one of error, kernel",
-        "35:8: line: not a regular expression",
+        "16:42: measure: column 31: line: not a regular expression",
+        "21:28: measure: column 17: log: must be one of error, kernel",
+        "26:42: measure: column 31: line: not a regular expression",
         "frames: unknown field `frames`",
         "says: must be a clause",
     ] {
         let count = told.iter().filter(|told| told.contains(one)).count();
         assert!(count > 0, "{one} in {told:#?}");
     }
+}
+
+/// Not each key of the form before functions, and what else is wrong with the file then.
+#[test]
+fn of_a_sign_with_a_kind_one_thing_is_told() {
+    let measure = "measure = \"rate(status.Com_flush)\"";
+    let kind = "kind = \"profile\"\nfunctions = \"f\"\ncounting = \"share\"";
+    let told = problems(&SOUND.replace(measure, kind));
+    assert!(told[0].starts_with("9:8: kind: is of the form"), "{told:?}");
+    assert_eq!(told.len(), 1, "{told:?}");
 }
 
 #[test]
@@ -168,8 +177,8 @@ fn who_names_a_file_that_is_left_out_is_left_out_too() {
         told,
         [
             "broken.toml:8: id: needs a limit: above, below, times_baseline or at_most_times_baseline",
-            "own.toml:16: cause: there is no cause 'broken'",
-            "third.toml:16: cause: there is no cause 'own'",
+            "own.toml:15: cause: there is no cause 'broken'",
+            "third.toml:15: cause: there is no cause 'own'",
         ]
     );
 }

@@ -72,8 +72,7 @@ fn bare() -> Story {
         })
 }
 
-const QUESTIONS: &str =
-    "kind = \"measure\"\nmeasure = \"rate(status.Questions)\"\nabove = 1\nunit = \"per_second\"";
+const QUESTIONS: &str = "measure = \"rate(status.Questions)\"\nabove = 1\nunit = \"per_second\"";
 
 fn source_says(source: &str, says: &str) -> Option<(String, String)> {
     Some((source.to_owned(), says.to_owned()))
@@ -111,9 +110,7 @@ fn crowd() -> Story {
         .semaphores(70, &waits[..2])
 }
 
-const AHI: &str = r#"kind = "semaphores"
-created_at = "^btr0sea\\.c"
-counting = "waits"
+const AHI: &str = r#"measure = '''latch_waits(created_at = '^btr0sea\.c')'''
 above = 3
 times_baseline = 2
 baseline_optional = true
@@ -129,30 +126,30 @@ fn waits_for_latches_tell_file_and_line() {
             "3 threads waited for the latch created in btr0sea.c line 139, 1 before, the limit is 3"
         )
     );
-    for (key, holds) in [
-        (r#"asked_at = "^row0sel\\.c line 35""#, true),
-        (r#"asked_at = "^row/row0sel""#, false),
-        (r#"created_at = "btr0sea.* line 139$""#, true),
-        (r#"last_locked_at = "^dict0stats\\.cc line 2366$""#, true),
-        (r#"lock_kind = "^S-lock$""#, true),
-        (r#"lock_kind = "^Mutex$""#, false),
-        (r#"lock = "^DICT_SYS$""#, false),
+    for (argument, holds) in [
+        (r"asked_at = '^row0sel\.c line 35'", true),
+        ("asked_at = '^row/row0sel'", false),
+        ("created_at = 'btr0sea.* line 139$'", true),
+        (r"last_locked_at = '^dict0stats\.cc line 2366$'", true),
+        ("lock_kind = '^S-lock$'", true),
+        ("lock_kind = '^Mutex$'", false),
+        ("lock = '^DICT_SYS$'", false),
         ("min_seconds = 2", true),
         ("min_seconds = 2.5", false),
     ] {
-        let sign = AHI.replace(r#"created_at = "^btr0sea\\.c""#, key);
-        assert_eq!(says(&incident, &sign).is_some(), holds, "{key}");
+        let sign = AHI.replace(r"created_at = '^btr0sea\.c'", argument);
+        assert_eq!(says(&incident, &sign).is_some(), holds, "{argument}");
     }
 }
 
 #[test]
 fn waits_are_counted_as_share_and_by_the_longest() {
     let incident = crowd().build();
-    let sign = |keys: &str, value: f64| {
-        format!("kind = \"semaphores\"\n{keys}\nabove = {value}\nsays = \"{{value}} for {{each}}\"")
+    let sign = |measure: &str, value: f64| {
+        format!("measure = \"{measure}\"\nabove = {value}\nsays = \"{{value}} for {{each}}\"")
     };
     let longest = sign(
-        "lock = \"^DICT_SYS$\"\nholder_query = \"^drop table\"\ncounting = \"seconds\"",
+        "latch_wait_seconds(lock = '^DICT_SYS$', holder_query = '^drop table')",
         240.0,
     );
     assert_eq!(
@@ -165,17 +162,14 @@ fn waits_are_counted_as_share_and_by_the_longest() {
         ..wait("trx0trx.c", 991, 1_795_573_189.0)
     };
     let incident = bare().semaphores(63, &[begins]).build();
-    for keys in [
-        "counting = \"seconds\"",
-        "counting = \"waits\"\nmin_seconds = 1",
-    ] {
-        assert_eq!(says(&incident, &sign(keys, 1.0)), None, "{keys}");
+    for measure in ["latch_wait_seconds()", "latch_waits(min_seconds = 1)"] {
+        assert_eq!(says(&incident, &sign(measure, 1.0)), None, "{measure}");
     }
-    assert!(says(&incident, &sign("counting = \"waits\"", 1.0)).is_some());
+    assert!(says(&incident, &sign("latch_waits()", 1.0)).is_some());
     let incident = crowd().build();
     let share = |min: u64| {
-        let keys = format!("created_at = \"btr0sea\"\ncounting = \"share\"\nmin_waits = {min}");
-        sign(&keys, 0.7)
+        let measure = format!("latch_waits_share(created_at = 'btr0sea', min_waits = {min})");
+        sign(&measure, 0.7)
     };
     // The list with two of two waits is too short to have a share.
     assert_eq!(
@@ -208,18 +202,12 @@ fn a_list_without_waits_is_zero_and_no_list_is_unknown() {
     }
 }
 
-const TOOK: &str = r#"kind = "log"
-log = "error"
-line = "page_cleaner: 1000ms intended loop took (?P<number>\\d+)ms"
-counting = "largest"
+const TOOK: &str = r#"measure = '''log_largest(log = error, line = 'page_cleaner: 1000ms intended loop took (?P<number>\d+)ms')'''
 unit = "milliseconds"
 above = 3000
 says = "the page cleaner's loop took {value}: \"{each}\"""#;
 
-const FULL: &str = r#"kind = "log"
-log = "kernel"
-line = "Out of memory: Killed process|oom-kill:"
-counting = "lines"
+const FULL: &str = r#"measure = "log_lines(log = kernel, line = 'Out of memory: Killed process|oom-kill:')"
 above = 1
 says = "the kernel logged {value} lines: {each}""#;
 
@@ -252,6 +240,10 @@ fn lines_of_logs_are_counted_and_their_numbers_read() {
             "the kernel logged 1 line: oom-kill:constraint=CONSTRAINT_NONE"
         )
     );
+    // A quote in a pattern is written twice.
+    let quoted = FULL.replace("oom-kill:", "can''t fork");
+    let forked = bare().kernel_log(&["sh: can't fork"]);
+    assert!(says(&forked.build(), &quoted).is_some());
     // Just before the onset, and long before it.
     let at = |second| {
         bare()
@@ -310,39 +302,39 @@ END OF INNODB MONITOR OUTPUT
 ============================
 ";
 
-fn innodb(keys: &str, above: u64) -> String {
-    format!("kind = \"innodb\"\n{keys}\nabove = {above}\nsays = \"{{value}}: {{each}}\"")
+fn innodb(measure: &str, above: u64) -> String {
+    format!("measure = '''{measure}'''\nabove = {above}\nsays = \"{{value}}: {{each}}\"")
 }
 
 #[test]
 fn an_innodb_status_is_read_by_section() {
     let incident = bare().text(63, TextKind::InnodbStatus, STATUS).build();
     let prepared = |section: &str| {
-        innodb(
-            &format!("{section}line = \"PREPARED\"\ncounting = \"lines\""),
-            1,
-        )
+        let measure = format!("innodb_lines({section}line = 'PREPARED')");
+        innodb(&measure, 1)
     };
-    for section in ["", "section = \"Transactions\"\n"] {
+    for section in ["", "section = 'Transactions', "] {
         assert_eq!(
             says(&incident, &prepared(section)),
             source_says("innodb", "1: ---TRANSACTION 2, ACTIVE (PREPARED) 12 sec")
         );
     }
     assert_eq!(
-        why_not(&incident, &prepared("section = \"FILE I/O\"\n"), QUESTIONS),
+        why_not(&incident, &prepared("section = 'FILE I/O', "), QUESTIONS),
         "a necessary sign is missing: the number of lines in InnoDB's status, FILE I/O, like \
          /PREPARED/ was 0, the limit is 1"
     );
-    let active = "section = \"TRANSACTIONS\"\nline = 'ACTIVE (\\(PREPARED\\) )?(?P<number>\\d+) sec'\n\
-                  counting = \"largest\"\nunit = \"seconds\"";
+    let active = innodb(
+        r"innodb_largest(section = 'TRANSACTIONS', line = 'ACTIVE (\(PREPARED\) )?(?P<number>\d+) sec')",
+        600,
+    );
     assert_eq!(
-        says(&incident, &innodb(active, 600)),
+        says(&incident, &format!("{active}\nunit = \"seconds\"")),
         source_says("innodb", "6075 s: ---TRANSACTION 1, ACTIVE 6075 sec")
     );
     // A text that was cut off does not say what stood behind its end; one with an end does.
     let deadlock = innodb(
-        "section = \"LATEST DETECTED DEADLOCK\"\nline = \"WE ROLL BACK\"\ncounting = \"lines\"",
+        "innodb_lines(section = 'LATEST DETECTED DEADLOCK', line = 'WE ROLL BACK')",
         1,
     );
     assert!(why_not(&incident, &deadlock, QUESTIONS).contains("was 0, the limit is 1"));
@@ -357,43 +349,40 @@ fn an_innodb_status_is_read_by_section() {
 fn mistakes_in_these_kinds_are_told() {
     for (sign, expected) in [
         (
-            "kind = \"semaphores\"\ncounting = \"share\"\nabove = 1\nsays = \"a\"",
-            "kind: needs asked_at",
+            "measure = \"latch_waits_share()\"",
+            "measure: column 18: needs asked_at",
         ),
         (
-            "kind = \"semaphores\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "counting: must be one of waits, share, seconds for this kind",
+            "measure = \"latch_waits(asked_at = '(')\"",
+            "x.toml:8: measure: column 24: asked_at: not a regular expression",
         ),
         (
-            "kind = \"semaphores\"\nasked_at = \"(\"\ncounting = \"waits\"\nabove = 1\nsays = \"a\"",
-            "x.toml:9: asked_at: not a regular expression",
+            "measure = \"latch_waits(min_seconds = -1)\"",
+            "x.toml:8: measure: column 27: min_seconds: must be 0 or more",
         ),
         (
-            "kind = \"semaphores\"\nmin_seconds = -1\ncounting = \"waits\"\nabove = 1\nsays = \"a\"",
-            "x.toml:9: min_seconds: must be 0 or more",
+            "measure = \"log_lines(line = 'a')\"",
+            "measure: column 10: needs log = error",
         ),
         (
-            "kind = \"log\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "kind: needs log = error",
+            "measure = \"log_largest(log = error, line = 'a')\"",
+            "x.toml:8: measure: column 33: line: needs a group (?P<number>…)",
         ),
         (
-            "kind = \"log\"\nlog = \"error\"\nline = \"a\"\ncounting = \"largest\"\nabove = 1\nsays = \"a\"",
-            "x.toml:10: line: needs a group (?P<number>…)",
+            "measure = \"log_lines(log = error, line = 'a')\"\nunit = \"seconds\"",
+            "x.toml:9: unit: is that of the function",
         ),
         (
-            "kind = \"log\"\nlog = \"error\"\nline = \"a\"\ncounting = \"lines\"\nunit = \"seconds\"\nabove = 1\nsays = \"a\"",
-            "x.toml:12: unit: is that of the function",
+            "measure = \"innodb_lines(section = '', line = 'a')\"",
+            "x.toml:8: measure: column 24: section: must not be empty",
         ),
         (
-            "kind = \"innodb\"\nsection = \"\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "x.toml:9: section: must not be empty",
-        ),
-        (
-            "kind = \"innodb\"\nlog = \"error\"\nline = \"a\"\ncounting = \"lines\"\nabove = 1\nsays = \"a\"",
-            "x.toml:9: log: unknown field `log`",
+            "measure = \"innodb_lines(log = error, line = 'a')\"",
+            "x.toml:8: measure: column 20: log: is no argument of innodb_lines",
         ),
     ] {
-        let file = format!("{HEAD}\n[[witness]]\nid = \"w\"\n{sign}\n{TAIL}").replace("\n\n", "\n");
+        let sign = format!("{sign}\nabove = 1\nsays = \"a\"");
+        let file = format!("{HEAD}[[witness]]\nid = \"w\"\n{sign}\n{TAIL}");
         let error = Catalogue::from_files(&[("x.toml", file)]).unwrap_err();
         assert!(error.to_string().contains(expected), "{sign}\n{error}");
     }
@@ -455,10 +444,10 @@ fn processlist() -> String {
 fn a_single_processlist_is_evidence() {
     let sign = |above: u32| {
         format!(
-            "kind = \"processlist\"\nstate = \"metadata lock\"\ncounting = \"sessions\"\nabove = {above}\nsays = \"{{value}} waited\""
+            "measure = \"sessions(state = 'metadata lock')\"\nabove = {above}\nsays = \"{{value}} waited\""
         )
     };
-    let beside = "kind = \"processlist\"\nstate = \"metadata\"\ncounting = \"sessions\"\nabove = 1";
+    let beside = "measure = \"sessions(state = 'metadata')\"\nabove = 1";
     for length_s in [0, 30, 3_600] {
         let incident = with_text(taken_once(length_s), TextKind::Processlist, processlist());
         assert_eq!(
@@ -508,11 +497,9 @@ fn how_long_a_session_is_in_its_state_is_measured() {
 #[test]
 fn a_single_status_of_innodb_is_evidence() {
     let waits = vec![wait("row/row0sel.c", 3549, 2.0); 3];
-    let beside = "kind = \"semaphores\"\ncounting = \"waits\"\nabove = 1";
-    let sign = "kind = \"semaphores\"\ncreated_at = \"btr0sea\"\ncounting = \"waits\"\nabove = 3\nsays = \"{value}\"";
-    let history = r#"kind = "innodb"
-line = "History list length (?P<number>\\d+)"
-counting = "largest"
+    let beside = "measure = \"latch_waits()\"\nabove = 1";
+    let sign = "measure = \"latch_waits(created_at = 'btr0sea')\"\nabove = 3\nsays = \"{value}\"";
+    let history = r#"measure = '''innodb_largest(line = 'History list length (?P<number>\d+)')'''
 above = 1e6
 says = "{value}""#;
     for length_s in [0, 30, 3_600] {
@@ -531,10 +518,10 @@ says = "{value}""#;
 fn a_signal_that_was_read_once_is_evidence() {
     let sign = |above: u32| {
         format!(
-            "kind = \"measure\"\nmeasure = \"max(innodb.history_list_length)\"\nunit = \"count\"\nabove = {above}\nsays = \"{{value}}\""
+            "measure = \"max(innodb.history_list_length)\"\nunit = \"count\"\nabove = {above}\nsays = \"{{value}}\""
         )
     };
-    let beside = "kind = \"measure\"\nmeasure = \"max(innodb.history_list_length)\"\nunit = \"count\"\nabove = 1";
+    let beside = "measure = \"max(innodb.history_list_length)\"\nunit = \"count\"\nabove = 1";
     for length_s in [0, 30, 3_600] {
         let mut incident = taken_once(length_s);
         let reading = Reading::gauge("innodb.history_list_length", Unit::Count, 2e6);
@@ -632,36 +619,37 @@ fn one_snapshot(length_s: u64) -> Incident {
 
 #[test]
 fn a_single_snapshot_of_stacks_is_evidence() {
-    let stacks = "kind = \"stacks\"\nframes = [\"malloc\"]\ncounting = \"threads\"\nabove = 8\nsays = \"{value}\"";
-    let lock = |counting: &str, above: f64| {
+    let stacks = "measure = \"threads(stack = ['malloc'])\"\nabove = 8\nsays = \"{value}\"";
+    let lock = |function: &str, above: f64| {
         format!(
-            "kind = \"lock\"\nlock = \"^malloc arena\"\ncaller = \"my_malloc\"\ncounting = \"{counting}\"\nabove = {above}\nsays = \"{{value}}\""
+            "measure = \"{function}(lock = '^malloc arena', caller = 'my_malloc')\"\nabove = {above}\nsays = \"{{value}}\""
         )
     };
-    let profile = "kind = \"profile\"\nfunctions = \"malloc\"\ncounting = \"share\"\nabove = 0.3\nsays = \"{value}\"";
-    let beside = "kind = \"stacks\"\nframes = [\"malloc\"]\ncounting = \"threads\"\nabove = 1";
+    let profile =
+        "measure = \"profile_share(function = 'malloc')\"\nabove = 0.3\nsays = \"{value}\"";
+    let beside = "measure = \"threads(stack = ['malloc'])\"\nabove = 1";
     for length_s in [0, 30, 3_600] {
         let incident = one_snapshot(length_s);
         assert_eq!(says(&incident, stacks), source_says("stacks", "30"));
         let more = stacks.replace("above = 8", "above = 31");
         assert!(why_not(&incident, &more, beside).contains("was 30, the limit is 31"));
         assert_eq!(
-            says(&incident, &lock("waiters", 8.0)),
+            says(&incident, &lock("lock_waiters", 8.0)),
             source_says("stacks", "30")
         );
         assert_eq!(
-            says(&incident, &lock("waiting", 8.0)),
+            says(&incident, &lock("lock_waiting", 8.0)),
             source_says("stacks", "30")
         );
         assert_eq!(
-            says(&incident, &lock("share", 0.5)),
+            says(&incident, &lock("lock_share", 0.5)),
             source_says("stacks", "75 %")
         );
-        let why = why_not(&incident, &lock("per_second", 1.0), beside);
+        let why = why_not(&incident, &lock("lock_rate", 1.0), beside);
         assert!(why.contains("evidence is missing (stacks)"), "{why}");
         assert_eq!(says(&incident, profile), source_says("profile", "100 %"));
         // How many processors that were, nobody knows.
-        let cpus = profile.replace("\"share\"", "\"cpus\"");
+        let cpus = profile.replace("_share", "_cpus");
         let why = why_not(&incident, &cpus, beside);
         assert!(why.contains("evidence is missing (profile)"), "{why}");
     }
@@ -673,8 +661,9 @@ fn one_reading_among_holes_is_not_a_single_one() {
     let story = bare()
         .busy(&[("select", "Sending data", "app", 3)])
         .silent("status");
-    let sign = "kind = \"measure\"\nmeasure = \"max(status.Threads_running)\"\nunit = \"count\"\nabove = 50\nsays = \"a\"";
-    let beside = "kind = \"processlist\"\nstate = \"Sending\"\ncounting = \"sessions\"\nabove = 1";
+    let sign =
+        "measure = \"max(status.Threads_running)\"\nunit = \"count\"\nabove = 50\nsays = \"a\"";
+    let beside = "measure = \"sessions(state = 'Sending')\"\nabove = 1";
     let why = why_not(&story.build(), sign, beside);
     assert!(why.contains("evidence is missing (status): x."), "{why}");
 }

@@ -2,7 +2,6 @@
 
 mod advice;
 mod fix;
-mod old_form;
 mod raw;
 mod repair;
 mod sign;
@@ -43,7 +42,6 @@ pub(crate) fn read(
         compiled,
         problems: RefCell::default(),
         taken_out: RefCell::default(),
-        old_keys: RefCell::default(),
     };
     let file = if text.len() > FILE_BYTES_MAX {
         reader.note(reader.error(0, None, format!("larger than {FILE_BYTES_MAX} bytes")));
@@ -69,8 +67,6 @@ struct Reader<'a> {
     problems: RefCell<Vec<CatalogueError>>,
     /// Keys that were there, with a mistake, and were taken out.
     taken_out: RefCell<Vec<String>>,
-    /// Where the arguments of functions stand that were written in the old form.
-    old_keys: RefCell<Vec<old_form::OldKey>>,
 }
 
 /// What is said of a key that a witness needs.
@@ -149,12 +145,6 @@ impl Reader<'_> {
 
     /// What is wrong within an expression, where it stands in the file.
     fn within(&self, text: &Spanned<String>, key: &str, error: &ExpressionError) -> CatalogueError {
-        let argument = error.argument.as_deref().unwrap_or_default();
-        let old_keys = self.old_keys.borrow();
-        let mut old_keys = old_keys.iter().filter(|old| old.sign == text.span().start);
-        if let Some(old) = old_keys.find(|old| old.argument == argument) {
-            return self.error(old.at, Some(&old.key), error.problem.as_str());
-        }
         // An escape in a basic string makes the two texts differ.
         let written = self.text.get(text.span()).unwrap_or_default();
         let head: String = text.get_ref().chars().take(error.column - 1).collect();

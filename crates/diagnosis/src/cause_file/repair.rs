@@ -7,10 +7,14 @@ use serde::Deserialize;
 use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::raw::RawCause;
-use super::{Reader, is_key, old_form};
+use super::{Reader, is_key};
 
 /// Mistakes of form that are told of one file, at the most.
 const MISTAKES_MAX: usize = 100;
+
+/// What is said of a sign's kind, which is no longer read.
+const OLD_FORM: &str =
+    "is of the form before 0.2: write a function in measure (docs/reference/causes.md)";
 
 /// The keys of a file, or nothing; mistakes are noted.
 pub(super) fn read(reader: &Reader) -> Option<RawCause> {
@@ -28,7 +32,12 @@ pub(super) fn read(reader: &Reader) -> Option<RawCause> {
     if !lines.is_empty() {
         return None;
     }
-    old_form::translate(reader, table.get_mut());
+    let of = |list: &str| table.get_ref().get(list)?.get_ref().as_array();
+    let mut signs = of("witness").into_iter().chain(of("against")).flatten();
+    if let Some(kind) = signs.find_map(|sign| sign.get_ref().get("kind")) {
+        reader.note(reader.error(kind.span().start, Some("kind"), OLD_FORM));
+        return None;
+    }
     for _ in 0..MISTAKES_MAX {
         let error = match RawCause::deserialize(Deserializer::from(table.clone())) {
             Ok(raw) => return Some(raw),

@@ -13,7 +13,6 @@ sources = ["A page."]
 
 [[witness]]
 id = "rate"
-kind = "measure"
 measure = "rate(status.Com_flush)"
 above = 5
 unit = "per_second"
@@ -94,7 +93,7 @@ fn lint_tells_every_mistake_with_its_place() {
     let out = text(&linted.stdout);
     assert_eq!(linted.status.code(), Some(1), "{out}");
     let file = dir.path().join("broken.toml");
-    for place in ["2:1: titel: unknown field", "12:8: unit: unknown variant"] {
+    for place in ["2:1: titel: unknown field", "11:8: unit: unknown variant"] {
         assert!(
             out.contains(&format!("{}:{place}", file.display())),
             "{out}"

@@ -22,7 +22,6 @@ sources = ["A page."]
 
 [[witness]]
 id = "rate"
-kind = "measure"
 measure = "rate(status.Com_flush)"
 above = 5
 unit = "per_second"
