@@ -23,7 +23,7 @@ const ARCHIVES_MAX: usize = 4;
 /// Entries of folders that are looked through for collections before anything is read.
 const LOOKED_MAX: usize = 20_000;
 
-/// What was read of a collection: a path that holds several.
+/// The kind of a source that is a collection of pt-stalk in a folder with several.
 pub(crate) const STALK_COLLECTION: &str = "collection of pt-stalk";
 
 /// Other collections that are told of.

@@ -169,11 +169,14 @@ fn more(file: Option<&Path>, verdict: &Verdict) -> Vec<(String, String)> {
         });
     let lines = [full].into_iter().chain(fix);
     let lines = lines.map(|(words, command)| (words.to_owned(), command));
-    newer_than(verdict).into_iter().chain(lines).collect()
+    collection_before(verdict)
+        .into_iter()
+        .chain(lines)
+        .collect()
 }
 
 /// Of a folder with several collections of pt-stalk only the newest is explained.
-fn newer_than(verdict: &Verdict) -> Option<(String, String)> {
+fn collection_before(verdict: &Verdict) -> Option<(String, String)> {
     let others = verdict.sources.iter();
     let others =
         others.filter(|source| source.kind == STALK_COLLECTION && source.skipped.is_some());

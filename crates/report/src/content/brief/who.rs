@@ -111,7 +111,11 @@ fn says(actor: &Actor) -> String {
     let (name, value) = (actor.name(), actor.value.as_deref().unwrap_or_default());
     if actor.who.starts_with(SETTING) {
         let the = if actor.sure { "The" } else { "Perhaps the" };
-        return format!("{the} setting {name} is {value}");
+        // What the server runs with is no setting of its own.
+        return match name.strip_prefix("server.") {
+            Some(what) => format!("{the} {what} is {value}"),
+            None => format!("{the} setting {name} is {value}"),
+        };
     }
     let are_many = actor.sessions.is_some();
     let part = match actor.who.as_str() {
@@ -364,6 +368,11 @@ mod tests {
         assert_eq!(
             who(&incident, &finding),
             format!("The setting innodb_thread_concurrency is 2. {common}")
+        );
+        finding.actors[1].thing = Some("server.allocator".to_owned());
+        assert_eq!(
+            who(&incident, &finding),
+            format!("The allocator is 2. {common}")
         );
     }
 
