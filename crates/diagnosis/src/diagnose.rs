@@ -7,7 +7,6 @@ use model::Incident;
 use crate::actors::Scene;
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
-use crate::fallback::is_imported;
 use crate::judge::{self, Judgement, Turned, Unjudged};
 use crate::named::AllNamed;
 use crate::once::once;
@@ -82,7 +81,7 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let mut verdict = diagnosed(&evidence, catalogue);
     let named = AllNamed::from_evidence(&evidence);
     verdict.mechanism = mechanism::mechanisms(&named);
-    if !is_imported(incident) {
+    if !incident.is_imported() {
         return verdict;
     }
     if verdict.findings.is_empty() {

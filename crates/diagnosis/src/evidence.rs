@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use model::{BASELINE_MIN_MS, Incident, Millis, TextKind, Window};
 use serde::Deserialize;
 
-use crate::fallback::is_imported;
 use crate::frames::Frames;
 use crate::interned::Interned;
 use crate::list_view::ListView;
@@ -53,6 +52,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) baseline: Option<Window>,
     /// It is the time after the end.
     pub(crate) baseline_is_after: bool,
+    /// Somebody's tool began to capture when the stall was over: what it measured is no measure of the stall.
+    pub(crate) began_after_it: bool,
     /// In which something must hold that held all the while: of a stall that is one short slice, the seconds.
     pub(crate) every: Vec<Window>,
     /// The stall in overlapping slices, up to [`AFTER_END_MS`] after it; one when it is short.
@@ -123,6 +124,7 @@ impl<'a> Evidence<'a> {
             stall: begin(stall.from, stall.to),
             baseline,
             baseline_is_after: calm_after.is_some(),
+            began_after_it: incident.began_after_it(),
             every: match stall.length() <= SLICE_MS {
                 true => steps(stall, SLICE_STEP_MS, begin),
                 false => slices(stall, begin),
@@ -162,7 +164,7 @@ impl<'a> Evidence<'a> {
     /// one session that waits a moment is no sign of anything.
     pub(crate) fn in_statements(&self) -> Option<f64> {
         *self.in_statements.get_or_init(|| {
-            if is_imported(self.incident) || self.incident.stall.is_request_only() {
+            if self.incident.is_imported() || self.incident.stall.is_request_only() {
                 return None;
             }
             let lists = self.processlists.iter();

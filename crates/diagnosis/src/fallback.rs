@@ -1,7 +1,7 @@
 //! What a record shows where no cause of the catalogue fits: whoever reads one sentence only must not miss what the
 //! server itself says.
 
-use model::{HolderBy, Incident, LockRow, OrderBy, TextKind};
+use model::{HolderBy, Incident, LockRow, OrderBy, Stall, TextKind};
 
 use crate::human::{Show, show};
 
@@ -14,20 +14,11 @@ const LOCKS_MAX: usize = 2;
 /// What a server writes that ends itself, or is ended by a mistake of its own (sql/signal_handler.cc, ut0dbg.cc).
 const CRASHES: [&str; 3] = ["got signal ", "Assertion failure", "got exception 0x"];
 
-/// The rule of a stall that nobody noticed: somebody took what there was.
-const IMPORTED: &str = "imported";
-
-/// Whether a record was made of captures that somebody took, not by a recorder: what is not in it may have been there.
-pub(crate) fn is_imported(incident: &Incident) -> bool {
-    let mut triggers = incident.stall.triggers.iter();
-    triggers.any(|trigger| trigger.rule == IMPORTED)
-}
-
 /// In a few words each, most telling first.
 pub(crate) fn evident_facts(incident: &Incident) -> Vec<String> {
     let triggers = incident.stall.triggers.iter();
     let noticed = triggers
-        .filter(|trigger| trigger.rule != IMPORTED)
+        .filter(|trigger| trigger.rule != Stall::IMPORTED)
         .map(|trigger| trigger.says.trim().trim_end_matches('.').to_owned())
         .filter(|says| !says.is_empty());
     noticed

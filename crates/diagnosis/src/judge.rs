@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{Incident, Says, source_says};
+use model::{Says, source_says};
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
-use crate::fallback::is_imported;
-use crate::measure::{Need, Sign};
+use crate::measure::{Need, Sign, Test};
 use crate::once::once;
 use crate::provenance;
 use crate::sign::{self, Outcome};
@@ -46,6 +45,9 @@ const SOURCES_LIKELY: usize = 2;
 
 /// Independent sources for the level "certain" without a conclusive witness.
 const SOURCES_CERTAIN: usize = 3;
+
+/// How many statements run.
+const RUNNING: &str = "status.Threads_running";
 
 /// What is absent when only the comparison with the time before the onset is.
 const TIME_BEFORE: &str = "the time before the onset";
@@ -107,7 +109,7 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
     let weakened = !against.holding.is_empty();
     let (level, confidence) = level(&tested.holding, weakened, evidence);
     Judgement::Found(Box::new(Finding {
-        unknown: unknown(&tested, &against, evidence.incident),
+        unknown: unknown(&tested, &against, evidence),
         witnesses: tested.witnesses(),
         against: against.witnesses(),
         remedy: cause.remedy.clone(),
@@ -152,7 +154,7 @@ pub(crate) fn undecided(cause: &Cause, evidence: &Evidence) -> Vec<String> {
     let mut needed = Tested::new(&cause.witnesses, evidence);
     needed.unknown.retain(|(sign, _)| sign.need.is_needed());
     let against = Tested::new(&[], evidence);
-    unknown(&needed, &against, evidence.incident)
+    unknown(&needed, &against, evidence)
 }
 
 /// Signs after their test.
@@ -170,11 +172,15 @@ impl<'c> Tested<'c> {
             unknown: Vec::new(),
         };
         for one in signs {
+            if evidence.began_after_it && !may_tell_of_before(one) {
+                tested.unknown.push((one, BTreeSet::new()));
+                continue;
+            }
             match sign::test(one, evidence) {
                 Outcome::Holds(witness) => tested.holding.push((one, witness)),
                 Outcome::Not(seen) => tested.not.push((one, seen)),
                 Outcome::Unknown(names)
-                    if is_of_captures(&names) && !is_imported(evidence.incident) => {}
+                    if is_of_captures(&names) && !evidence.incident.is_imported() => {}
                 Outcome::Unknown(names) => tested.unknown.push((one, names)),
             }
         }
@@ -192,6 +198,18 @@ impl<'c> Tested<'c> {
             .into_iter()
             .map(|(_, witness)| witness)
             .collect()
+    }
+}
+
+/// What a capture has of the time before its begin: settings, logs, and how many ran when somebody's tool was triggered.
+fn may_tell_of_before(sign: &Sign) -> bool {
+    match &sign.test {
+        Test::Fact(_) => true,
+        Test::Signals(test) => {
+            let patterns = test.expression.patterns();
+            patterns.iter().all(|pattern| *pattern == RUNNING)
+        }
+        Test::Call(_) => ["error_log", "kernel_log"].contains(&sign.source().as_str()),
     }
 }
 
@@ -293,15 +311,19 @@ fn level(holding: &[(&Sign, Witness)], weakened: bool, evidence: &Evidence) -> (
     (level, f64::from(base + more - less) / 100.0)
 }
 
-fn unknown(tested: &Tested, against: &Tested, incident: &Incident) -> Vec<String> {
+fn unknown(tested: &Tested, against: &Tested, evidence: &Evidence) -> Vec<String> {
+    let incident = evidence.incident;
     let mut lines = Vec::new();
     let mut by_source: Vec<(String, Vec<&str>)> = Vec::new();
     for (sign, names) in tested.unknown.iter().chain(&against.unknown) {
         if names.is_empty() {
-            lines.push(format!(
-                "{}: the time before the onset is not in the record, or too short to compare with",
-                sign.id
-            ));
+            let why = match evidence.began_after_it {
+                true => "the stall was over when the capture began",
+                false => {
+                    "the time before the onset is not in the record, or too short to compare with"
+                }
+            };
+            lines.push(format!("{}: {why}", sign.id));
         }
         for name in names {
             // "max" of a control group's file: it was taken, and there is nothing to compare with.

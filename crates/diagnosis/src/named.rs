@@ -430,7 +430,9 @@ fn sentences(evidence: &Evidence, logs: &Counted) -> Counted {
         let is_in_log = logs
             .names
             .contains_key(&(mention.kind, mention.word.clone()));
-        if mention.is_read && (is_in_log || is_counted(mention, evidence)) {
+        // A listing that was taken when the stall was over tells of that time.
+        let is_elsewhere = || evidence.began_after_it || is_counted(mention, evidence);
+        if mention.is_read && (is_in_log || is_elsewhere()) {
             continue;
         }
         // An amount is told by its name and its value, a statement by its words.

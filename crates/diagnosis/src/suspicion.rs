@@ -108,7 +108,13 @@ pub(crate) fn suspicions(
     let open: Vec<&Cause> = tested.iter().map(|(cause, _)| *cause).collect();
     let mut weights = Weights::default();
     // What other programs do is no sign of what the server suffers.
-    let is_telling = |seen: Seen| seen != Seen::Host && (seen != Seen::Profile || !is_at_rest(all));
+    let is_telling = |seen: Seen| match seen {
+        Seen::Host => false,
+        Seen::Logs | Seen::Sentences => true,
+        _ if evidence.began_after_it => false,
+        Seen::Profile => !is_at_rest(all),
+        _ => true,
+    };
     // Sessions of any kind are in `init` or `updating`; what somebody picked out to tell of is not any state of any session.
     let is_strong = |named: &Named| {
         named.kind != lexicon::Kind::State
@@ -179,7 +185,11 @@ pub(crate) fn suspicions(
         let weight = whole / shared.count().max(1) as f64;
         weights.add(cause, weight, || witness.clone());
     }
-    for like in likeness::likenesses(&evidence.incident.known_words) {
+    let words: &[&str] = match evidence.began_after_it {
+        true => &[],
+        false => &evidence.incident.known_words,
+    };
+    for like in likeness::likenesses(words) {
         // What is no more like it than any text is.
         let is_like = like.score >= LIKE_MIN;
         if let Some(cause) = open.iter().find(|cause| is_like && cause.id == like.cause) {

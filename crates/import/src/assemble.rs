@@ -187,6 +187,12 @@ fn assemble(
     let mut mentions: Vec<Mention> = Vec::new();
     let collected = reads.iter().find_map(|read| read.trigger.clone());
     let span = stall_span::find(&reads, &times, collected.as_deref());
+    // The tool counted before it collected anything.
+    if let Some(reading) = collected.as_deref().and_then(stall_span::at_trigger)
+        && span.onset.is_none()
+    {
+        ticks.add(0, "status", vec![reading]);
+    }
     // What was taken once and tells no time was taken in the stall.
     let begin = |timed: usize| match timed < FOLLOWED_MIN {
         true => span.onset.unwrap_or_default(),
@@ -197,7 +203,7 @@ fn assemble(
         let (ticks_begin, texts_begin) = (begin(read.ticks.len()), begin(read.texts.len()));
         mentions.extend(read.mentions);
         triggers.extend(read.trigger.map(|says| Trigger {
-            rule: "imported".to_owned(),
+            rule: Stall::IMPORTED.to_owned(),
             says,
         }));
         held.extend(read.plockstat);
@@ -325,7 +331,7 @@ fn assemble(
             end: span.end,
             triggers: match triggers.is_empty() {
                 true => vec![Trigger {
-                    rule: "imported".to_owned(),
+                    rule: Stall::IMPORTED.to_owned(),
                     says: "captured by other tools, probably during a stall".to_owned(),
                 }],
                 false => triggers,

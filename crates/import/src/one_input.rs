@@ -252,7 +252,11 @@ impl OneInput {
             .iter()
             .filter(|one| !sentences::is_whole(one.format, lines_of(one.format)));
         let read = listings.filter_map(|one| lines.get(one.from..one.to));
-        let within = sentences::within(input.path, read);
+        let reads = self.reads.iter();
+        let own: Vec<&str> = reads
+            .flat_map(|(_, read)| read.own.iter().copied())
+            .collect();
+        let within = sentences::within(input.path, read, &own);
         if !within.is_empty() {
             self.reads.push((&sentences::FORMAT, within));
         }

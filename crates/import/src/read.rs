@@ -127,6 +127,8 @@ pub(crate) struct Read {
     pub(crate) dates: Vec<(u64, i64)>,
     /// Words in sentences.
     pub(crate) mentions: Vec<Mention>,
+    /// Statements by which it was taken, by their names in the lexicon: they are none of the workload.
+    pub(crate) own: Vec<&'static str>,
     /// Why somebody's tool captured all this.
     pub(crate) trigger: Option<String>,
     /// Its counters are sums of what it told of intervals: they have no common zero with those of

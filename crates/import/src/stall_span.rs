@@ -1,6 +1,6 @@
 //! Which part of a capture is the stall: other tools begin late, and go on when it is over.
 
-use model::{Millis, Window};
+use model::{Millis, Reading, Unit, Window};
 
 use crate::read::{Read, Tick};
 use crate::timestamps::Times;
@@ -168,6 +168,11 @@ fn running_at_trigger(says: &str) -> Option<f64> {
     digits.parse().ok()
 }
 
+/// How many ran when the tool was triggered, as a reading.
+pub(crate) fn at_trigger(says: &str) -> Option<Reading> {
+    running_at_trigger(says).map(|running| Reading::gauge(RUNNING, Unit::Count, running))
+}
+
 /// The stall of a window that ends with the capture.
 pub(crate) fn stall(span: StallSpan, window: Window) -> Window {
     let from = span.onset.unwrap_or(window.from);
@@ -177,7 +182,6 @@ pub(crate) fn stall(span: StallSpan, window: Window) -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Reading, Unit};
 
     /// A reading each second: how many run, and how many statements were done since the one before.
     fn read(course: &[(u32, u32)]) -> Vec<Read> {

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use diagnosis::{Catalogue, Level, diagnose};
+use diagnosis::{Catalogue, Level, diagnose, diagnose_closely};
 use import::{Input, import};
 use model::{Incident, TextKind, Window};
 
@@ -118,6 +118,31 @@ fn a_stall_in_the_middle_has_what_tells_no_time() {
     let list = texts.find(|text| text.text.kind() == TextKind::Processlist);
     assert_eq!(list.unwrap().at, 16_000);
     let verdict = diagnose(&incident, Catalogue::builtin());
+    assert_eq!(verdict.findings[0].cause, "tmp-disk");
+}
+
+#[test]
+fn what_was_taken_when_it_was_over_is_no_measure_of_it() {
+    let trigger = |running: u32| {
+        format!(
+            "2026_11_21_12_55_42 Check results: status(Threads_running)={running}, matched=yes, cycles_true=5\n"
+        )
+    };
+    let cpus = "host.cpus = 2\n";
+    let after = status(&course(&[(second(6, 400, 300), 30)]));
+    let late = incident(&[&trigger(290), &after, &list(), cpus]);
+    assert!(late.began_after_it());
+    let running = late.timeline.get("status.Threads_running").unwrap();
+    assert_eq!(running.values.first(), Some(&290.0));
+    let verdict = diagnose_closely(&late, Catalogue::builtin());
+    let found = verdict.findings.iter();
+    let found: Vec<(&str, Level)> = found.map(|one| (one.cause.as_str(), one.level)).collect();
+    assert_eq!(found, [("too-many-running", Level::Suspicion)]);
+    // The same lists, taken in a stall.
+    let stalled = status(&course(&[(STALLED, 9), (CALM, 21)]));
+    let in_time = incident(&[&trigger(41), &stalled, &list(), cpus]);
+    assert!(!in_time.began_after_it());
+    let verdict = diagnose(&in_time, Catalogue::builtin());
     assert_eq!(verdict.findings[0].cause, "tmp-disk");
 }
 

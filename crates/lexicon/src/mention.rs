@@ -46,6 +46,7 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
         found.extend(phrases.within(line));
     }
     found.retain(|(at, _)| !is_denied(line, *at));
+    found.retain(|(at, mention)| mention.entry.kind != Kind::Term || !is_in_path(line, *at));
     // A term within a state, a message or a name adds nothing to it.
     let spans: Vec<_> = found
         .iter()
@@ -74,6 +75,19 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
         }
     }
     once
+}
+
+/// Whether a place of a line is within the path of a file: `--dest=/backup/slow-fsync/today` tells of no backup.
+fn is_in_path(line: &str, at: usize) -> bool {
+    let is_end = |c: char| c.is_whitespace() || "=:,;'\"`()[]<>|".contains(c);
+    let (before, behind) = (line.get(..at), line.get(at..));
+    let begin = before.and_then(|before| before.rsplit(is_end).next());
+    let end = behind.and_then(|behind| behind.split(is_end).next());
+    let word = format!("{}{}", begin.unwrap_or_default(), end.unwrap_or_default());
+    let begins = ["/", "~/", "./", "../"]
+        .iter()
+        .any(|root| word.starts_with(root));
+    begins && word.matches('/').count() >= 2
 }
 
 impl Lexicon {
@@ -204,6 +218,15 @@ mod tests {
 
     fn words(line: &str) -> Vec<&str> {
         mentions(line).into_iter().map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn the_path_of_a_file_tells_nothing() {
+        let words_of = |path: &str| words(path).len();
+        assert_eq!(words("we see a slow disk here"), ["slow disk"]);
+        assert_eq!(words_of("--dest=/backup/slow-disk/today"), 0);
+        assert_eq!(words_of("'~/tickets/slow-disk/1.txt'"), 0);
+        assert_eq!(words("a slow-disk/network"), ["slow disk"]);
     }
 
     #[test]

@@ -69,6 +69,9 @@ impl Stall {
     /// The rule of what somebody asked for.
     pub const REQUESTED: &str = "asked";
 
+    /// The rule of a stall that no recorder noticed: somebody captured what there was.
+    pub const IMPORTED: &str = "imported";
+
     /// Nobody saw a stall in it: somebody asked for this time.
     pub fn is_request_only(&self) -> bool {
         let mut triggers = self.triggers.iter();
@@ -262,6 +265,18 @@ impl Incident {
         let works_less = rate(self.stall_window())
             .is_some_and(|in_stall| rate(after).is_some_and(|after| after < in_stall));
         (works && !works_less).then_some(after)
+    }
+
+    /// It was made of captures that somebody took, not by a recorder: what is not in it may have been there.
+    pub fn is_imported(&self) -> bool {
+        let mut triggers = self.stall.triggers.iter();
+        triggers.any(|trigger| trigger.rule == Stall::IMPORTED)
+    }
+
+    /// Somebody's tool began to capture when the stall was over, as its trigger shows.
+    pub fn began_after_it(&self) -> bool {
+        let is_over = |end| end <= self.stall.trigger;
+        self.is_imported() && self.stall.end.is_some_and(is_over)
     }
 
     /// The value of a fact at the onset, or the first one known after it.

@@ -27,6 +27,7 @@ pub(crate) static FORMAT: Format = Format {
     // A key of the server among its status has as many lines.
     gap: Gap::Lines(20),
     is_table: true,
+    is_inventory: true,
     preference: 4,
     read,
     ..Format::NONE

@@ -252,20 +252,45 @@ impl<'a> Reader<'a> {
         self.sessions += rows.len();
         let after = self.lists * 1000;
         self.lists += 1;
-        let own = own_session(&rows);
-        let taken = server::processlist_taken(&rows, own.as_slice());
+        let own: Vec<&Row> = own_session(&rows)
+            .into_iter()
+            .chain(rows.iter().filter(|row| is_of_collector(row)))
+            .collect();
+        for row in &own {
+            for text in [row.get("info"), row.get("state")] {
+                let words = lexicon::mentions(text);
+                self.read
+                    .own
+                    .extend(words.iter().map(|one| one.entry.pattern));
+            }
+        }
+        let ids: Vec<u64> = own
+            .iter()
+            .filter_map(|row| row.get("id").parse().ok())
+            .collect();
+        let taken = server::processlist_taken(&rows, &ids);
         self.read.take("processlist", self.at, after, taken);
     }
 }
 
 /// The session that asked for the list by a query of its own. Several such are a load, and count.
-fn own_session(rows: &[Row]) -> Option<u64> {
+fn own_session(rows: &[Row]) -> Option<&Row> {
     let mut asking = rows.iter().filter(|row| {
         let statement = row.get("info").to_ascii_lowercase();
         statement.contains("information_schema.processlist")
     });
-    let only = asking.next().filter(|_| asking.next().is_none())?;
-    only.get("id").parse().ok()
+    asking.next().filter(|_| asking.next().is_none())
+}
+
+/// What pt-stalk asks each second while it collects (its functions `lock_waits` and `transactions`), in small letters.
+const OF_COLLECTORS: [&str; 2] = [
+    "as who_blocks",
+    "sql_no_cache * from information_schema.innodb_",
+];
+
+fn is_of_collector(row: &Row) -> bool {
+    let statement = row.get("info").to_ascii_lowercase();
+    OF_COLLECTORS.iter().any(|own| statement.contains(own))
 }
 
 /// A statement of several lines, and no rule of a table.

@@ -59,14 +59,24 @@ const STAGE_SECONDS_MIN: f64 = 0.1;
 /// A stage with less of the statement's time than the longest one, by so much, tells nothing beside it.
 const STAGE_SHARE_MIN: f64 = 0.25;
 
+/// The layer of the lexicon whose statements look at the server.
+const MONITORING: &str = "monitoring";
+
+/// What clients print in front of a statement, and of its further lines.
+const PROMPTS: [&str; 3] = ["mysql>", "MariaDB [", "->"];
+
 /// Whether so many lines are a whole print of what always has the same names. Of a few lines somebody chose these.
 pub(crate) fn is_whole(format: &Format, lines: usize) -> bool {
     format.is_inventory && lines > CHOSEN_LINES_MAX
 }
 
 /// Looks through lines of sections that were read for what is told besides: messages, words of InnoDB's, latches, statements,
-/// and the amounts of a few lines.
-pub(crate) fn within<'l>(path: &str, sections: impl Iterator<Item = &'l [Line<'l>]>) -> Read {
+/// and the amounts of a few lines. `own`: statements by which the sections were taken.
+pub(crate) fn within<'l>(
+    path: &str,
+    sections: impl Iterator<Item = &'l [Line<'l>]>,
+    own: &[&str],
+) -> Read {
     let mut read = Read::default();
     let (mut bytes, mut counted) = (0_usize, 0_usize);
     for lines in sections {
@@ -83,7 +93,7 @@ pub(crate) fn within<'l>(path: &str, sections: impl Iterator<Item = &'l [Line<'l
                     _ => false,
                 };
                 // Terms of the field are for sentences: a listing or a configuration has its own.
-                if found.entry.kind == Kind::Term {
+                if found.entry.kind == Kind::Term || own.contains(&found.entry.pattern) {
                     continue;
                 }
                 let is_told = match is_counted {
@@ -98,6 +108,15 @@ pub(crate) fn within<'l>(path: &str, sections: impl Iterator<Item = &'l [Line<'l
         }
     }
     read
+}
+
+/// A statement by which somebody looked at the server, behind the prompt of a client: `mysql> SHOW GLOBAL STATUS`.
+fn is_look(found: &lexicon::Mention<'_>, line: &str) -> bool {
+    let is_monitoring = found.entry.kind == Kind::Statement && found.entry.layer == MONITORING;
+    is_monitoring
+        && PROMPTS
+            .iter()
+            .any(|prompt| line.trim_start().starts_with(prompt))
 }
 
 fn is_amount(entry: &Entry) -> bool {
@@ -154,7 +173,9 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
             continue;
         }
         for found in lexicon::mentions(&line.text) {
-            if !push_mention(&mut read, path, line.number, &found, false) {
+            if is_look(&found, &line.text)
+                || !push_mention(&mut read, path, line.number, &found, false)
+            {
                 continue;
             }
             match found.entry.kind {
@@ -302,6 +323,58 @@ mod tests {
         assert!(incident.texts.len() == 2, "{:?}", incident.texts);
         let kept = format!("{incident:?} {:?}", imported.parts);
         assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    fn statements(text: &str) -> Vec<String> {
+        let bytes = text.as_bytes();
+        let imported = import(&[Input { path: "x", bytes }]);
+        let mentions = imported.incident.map(|incident| incident.mentions);
+        let mentions = mentions.into_iter().flatten();
+        let statements = mentions.filter(|one| one.kind == lexicon::Kind::Statement);
+        statements.map(|one| one.word.to_lowercase()).collect()
+    }
+
+    #[test]
+    fn a_statement_by_which_somebody_looked_is_none_of_the_workload() {
+        let head = "+----+------+---------+------+-----------+------+\n\
+            | Id | User | Command | Time | State     | Info |\n\
+            +----+------+---------+------+-----------+------+\n\
+            | 18 | app  | Query   |   33 | Sending data | select * from orders |\n";
+        let asks = |id: u32| {
+            format!(
+                "| {id} | root | Query | 0 | executing | select * from information_schema.processlist |\n"
+            )
+        };
+        let looked = format!(
+            "mysql> select * from information_schema.processlist;\n{head}{}",
+            asks(6)
+        );
+        assert!(statements(&looked).is_empty(), "{:?}", statements(&looked));
+        // Many of them are a load; so is one that somebody tells of.
+        let many = format!("{head}{}{}", asks(6), asks(7));
+        assert_eq!(statements(&many), ["information_schema.processlist"]);
+        assert_eq!(
+            statements("Our monitoring reads information_schema.processlist each second."),
+            ["information_schema.processlist"]
+        );
+    }
+
+    #[test]
+    fn what_pt_stalk_asks_each_second_is_none_of_the_workload() {
+        let text = "*************************** 1. row ***************************\n\
+            Id: 9\nUser: root\nHost: localhost\ndb: NULL\nCommand: Query\nTime: 0\nState: Filling schema table\n\
+            Info: SELECT SQL_NO_CACHE\n  CONCAT('thread ', b.trx_mysql_thread_id, ' from ', p.host) AS who_blocks,\n\
+            FROM INFORMATION_SCHEMA.INNODB_LOCK_WAITS AS w\n LEFT JOIN INFORMATION_SCHEMA.PROCESSLIST AS p ON p.id = 1\n\
+            *************************** 2. row ***************************\n\
+            Id: 10\nUser: app\nHost: web\ndb: shop\nCommand: Query\nTime: 12\nState: Sending data\nInfo: SELECT 1\n";
+        let bytes = text.as_bytes();
+        let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+        assert!(incident.mentions.is_empty(), "{:?}", incident.mentions);
+        let lists = incident.texts.iter().map(|timed| timed.text.body());
+        let lists: Vec<&str> = lists.filter(|body| body.contains("by_state")).collect();
+        assert_eq!(lists.len(), 1);
+        assert!(!lists[0].contains("Filling schema table"), "{lists:?}");
+        assert!(lists[0].contains("Sending data"), "{lists:?}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(crate) static FORMAT: Format = Format {
     })],
     continues: |_, next| is_part(next),
     gap: Gap::Lines(3),
+    is_inventory: true,
     read,
     ..Format::NONE
 };

@@ -20,9 +20,6 @@ const COLUMNS: [Column; 6] = [
     },
 ];
 
-/// The rule of a stall that others captured, without a recorder.
-const IMPORTED: &str = "imported";
-
 /// Lines of each thing that is told of the chosen one.
 const LINES_MAX: usize = 2;
 
@@ -117,7 +114,7 @@ fn row(view: &View<'_>, listed: &IncidentEntry) -> Row {
         detail: vec![
             came.map_or_else(String::new, |came| came.felt),
             match listed.rule.as_str() {
-                IMPORTED => listed.says.clone(),
+                model::Stall::IMPORTED => listed.says.clone(),
                 rule => format!("noticed by {rule}: {}", listed.says),
             },
             path.unwrap_or_else(|| no_file(view).to_owned()),

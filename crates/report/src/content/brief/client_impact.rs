@@ -7,9 +7,6 @@ use super::phrases::{capital, number, sentence, span};
 /// Clauses that are told, at the most: the first says how bad it is.
 const CLAUSES_MAX: usize = 2;
 
-/// The rule of what somebody captured without a recorder.
-const IMPORTED: &str = "imported";
-
 /// The rule of a trigger of the user's own, whose words are a formula.
 const USER: &str = "user";
 
@@ -69,7 +66,8 @@ pub(crate) fn client_impact(incident: &Incident) -> String {
 /// What the recorder noticed it by, where nothing else tells.
 fn noticed(incident: &Incident) -> String {
     let mut triggers = incident.stall.triggers.iter();
-    let own = triggers.find(|one| ![USER, IMPORTED, Stall::REQUESTED].contains(&one.rule.as_str()));
+    let own = triggers
+        .find(|one| ![USER, Stall::IMPORTED, Stall::REQUESTED].contains(&one.rule.as_str()));
     if let Some(trigger) = own {
         return sentence(&capital(&trigger.says));
     }
@@ -97,12 +95,6 @@ fn noticed(incident: &Incident) -> String {
         ),
         None => "The input does not say.".to_owned(),
     }
-}
-
-/// Others captured it: what was before and after their look is not known.
-pub(super) fn is_imported(incident: &Incident) -> bool {
-    let mut triggers = incident.stall.triggers.iter();
-    triggers.any(|trigger| trigger.rule == IMPORTED)
 }
 
 fn measured(incident: &Incident, name: &str, measure: Measure, window: Window) -> Option<f64> {

@@ -165,11 +165,11 @@ pub(crate) fn since(incident: &Incident) -> String {
     let moment = |at| time_format::date_second(incident.clock.wall_ms(at));
     let onset = moment(stall.onset);
     let lasted = |to: u64| time_format::duration(to.saturating_sub(stall.onset));
-    if client_impact::is_imported(incident) {
+    if incident.is_imported() {
         let seen = incident.stall_window();
         let to = time_format::clock_time(incident.clock.wall_ms(seen.to));
         let part = match stall.end {
-            Some(end) if end <= stall.trigger => {
+            Some(_) if incident.began_after_it() => {
                 "the capture began when the stall was over: what follows may be about the time after it"
             }
             Some(_) => "the captured part; it was over then",
