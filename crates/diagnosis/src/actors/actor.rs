@@ -1,6 +1,7 @@
 //! Who took part in a stall, with the values that a command needs.
 
 use serde::{Deserialize, Serialize};
+use server_text::activity;
 
 use crate::human::{Show, show};
 
@@ -96,6 +97,13 @@ impl Actor {
                 (None, thing) => thing.unwrap_or_default(),
             },
         }
+    }
+
+    /// Its statement changes what tables are.
+    pub fn runs_ddl(&self) -> bool {
+        // A class is the first word of a statement.
+        let class = self.statement_class.as_deref();
+        class.is_some_and(|class| activity::is_ddl(&format!("{class} table")))
     }
 
     /// The value of a place in a step of a remedy.

@@ -119,6 +119,8 @@ fn says(actor: &Actor) -> String {
     }
     let are_many = actor.sessions.is_some();
     let part = match actor.who.as_str() {
+        // It may hold the lock, or wait for an open transaction itself.
+        "metadata-lock-holder" if actor.runs_ddl() => "is in front of all that wait",
         "row-lock-holder" | "metadata-lock-holder" | "table-lock-holder" | "user-lock-holder" => {
             "holds the lock"
         }
@@ -454,6 +456,16 @@ mod tests {
         assert_eq!(
             says(&actor),
             "Connection 5388 (agent@web1) waits first, and all others wait behind it: ALTER for 7 h 11 min"
+        );
+        let in_front = Actor {
+            who: "metadata-lock-holder".to_owned(),
+            running_seconds: Some(14.0),
+            waiters: Some(38),
+            ..actor
+        };
+        assert_eq!(
+            says(&in_front),
+            "Connection 5388 (agent@web1) is in front of all that wait: ALTER for 14 s, 38 wait for it"
         );
         let perhaps = Actor {
             who: "row-lock-holder".to_owned(),
