@@ -132,15 +132,18 @@ pub(crate) fn suspected(verdict: &Verdict) -> String {
     if let Some(first) = verdict.mechanism.first() {
         text.push_str(&format!(" {}", first.says));
     }
-    let titles: Vec<String> = verdict
-        .findings
-        .iter()
-        .map(|finding| format!("{} ({})", finding.title, finding.cause))
-        .collect();
-    if !titles.is_empty() {
-        text.push_str(&format!(" It may be: {}.", titles.join("; or ")));
+    if !verdict.findings.is_empty() {
+        text.push_str(&maybe(&verdict.findings));
     }
     text
+}
+
+/// Which suspicions there are, in their order.
+pub(crate) fn maybe(findings: &[Finding]) -> String {
+    let titles = findings.iter();
+    let titles = titles.map(|finding| format!("{} ({})", finding.title, finding.cause));
+    let titles: Vec<String> = titles.collect();
+    format!(" It may be: {}.", titles.join("; or "))
 }
 
 fn capital(word: &str) -> String {

@@ -20,6 +20,7 @@
 //! - A record of our own has none: the recorder reads all that it can, and a suspicion can hit a healthy server.
 //! - A recorder does not load the lexicon for it (5 MB).
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogue;
@@ -28,7 +29,8 @@ use crate::evidence::Evidence;
 use crate::judge;
 use crate::measure::Sign;
 use crate::named::{AllNamed, InLayer, Named, Seen};
-use crate::verdict::{Finding, Level, Witness};
+use crate::sentence;
+use crate::verdict::{Finding, Level, Verdict, Witness};
 use model::OrderBy;
 
 /// Suspicions that are told, at the most.
@@ -197,6 +199,20 @@ pub(crate) fn suspicions(
         }
     }
     weights.findings(catalogue, evidence)
+}
+
+/// Puts suspicions in the order of how often something is known to have happened, most often first, where nothing was found:
+/// nothing in the evidence decides between them.
+pub fn order_suspicions(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
+    let mut findings = verdict.findings.iter();
+    if findings.any(|finding| finding.level > Level::Suspicion) {
+        return;
+    }
+    let before = sentence::maybe(&verdict.findings);
+    let times = |finding: &Finding| Reverse(times(&finding.cause));
+    verdict.findings.order_by_key(times);
+    let now = sentence::maybe(&verdict.findings);
+    verdict.sentence = verdict.sentence.replace(&before, &now);
 }
 
 /// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,

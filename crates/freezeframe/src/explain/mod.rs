@@ -12,7 +12,7 @@ use ::fleet::any_store::Access;
 use ::fleet::url::StoreUrl;
 use anyhow::{Result, bail};
 use cli::output;
-use diagnosis::{Level, SourceRead, Verdict, diagnose_closely};
+use diagnosis::{Level, SourceRead, Verdict, diagnose_closely, order_suspicions};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
 use store::{LoadedIncident, write_private};
@@ -45,14 +45,14 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     {
         return pair::page([first, second], page, args.exit_code);
     }
-    let (incident, verdict) = match &args.at {
+    let (incident, mut verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),
         None => match captures::open_input(&args.paths)? {
             OpenedInput::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
             OpenedInput::Captures(found) => imported(&found, &args.paths)?,
         },
     };
-    let known = fleet.and_then(|(url, access)| in_fleet(&url, access, &verdict));
+    let known = fleet.and_then(|(url, access)| in_fleet(&url, access, &mut verdict));
     match &args.html {
         Some(path) => {
             let page = report::html(&incident, &verdict, &HtmlOptions::default());
@@ -80,13 +80,24 @@ fn store(url: &str, config: &Config) -> Result<(StoreUrl, Access)> {
     Ok((url, access))
 }
 
-/// What the fleet knows of the first finding. A fleet that does not answer takes nothing from the verdict.
-fn in_fleet(url: &StoreUrl, access: Access, verdict: &Verdict) -> Option<KnownInFleet> {
-    let first = verdict.findings.first()?;
-    let known = known(url, access, &first.cause);
-    known
+/// What the fleet knows of the first finding; of suspicions those come first that it had. A fleet that does not answer takes
+/// nothing from the verdict.
+fn in_fleet(url: &StoreUrl, access: Access, verdict: &mut Verdict) -> Option<KnownInFleet> {
+    let findings = verdict.findings.iter();
+    let causes: Vec<&str> = findings.map(|finding| finding.cause.as_str()).collect();
+    if causes.is_empty() {
+        return None;
+    }
+    let known = known(url, access, &causes)
         .inspect_err(|error| output::note(&format!("the fleet: {error:#}")))
-        .ok()
+        .ok()?;
+    // What other servers of the same people have is likelier than what none has.
+    order_suspicions(verdict, |cause| {
+        let of_it = known.iter().find(|one| one.cause == cause);
+        of_it.map_or(0, |one| one.stalls)
+    });
+    let first = verdict.findings.first()?;
+    known.into_iter().find(|one| one.cause == first.cause)
 }
 
 /// The verdict as JSON, with what the fleet knows.

@@ -27,13 +27,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often servers of a fleet stalled by a cause, and what helped.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct KnownInFleet {
-    cause: String,
+    pub(crate) cause: String,
     /// In so many days.
     days: i64,
     /// So many servers stalled by it, of so many that the store knows.
     servers: u64,
     of_servers: u64,
-    stalls: u64,
+    pub(crate) stalls: u64,
     stall_seconds: f64,
     /// What was tried against it, on the most servers first.
     remedies: Vec<Tried>,
@@ -82,19 +82,21 @@ impl KnownInFleet {
     }
 }
 
-/// Asks a store.
-pub(crate) fn known(url: &StoreUrl, access: Access, cause: &str) -> Result<KnownInFleet> {
+/// Asks a store, of several causes at once.
+pub(crate) fn known(url: &StoreUrl, access: Access, causes: &[&str]) -> Result<Vec<KnownInFleet>> {
     let store = AnyStore::open_to_read_until(url, access, Instant::now() + PATIENCE)?;
     let (now, mut tried) = (now_ms(), remedies(&store)?);
-    let mut known = KnownInFleet {
-        cause: cause.to_owned(),
+    let of_servers = store.extent()?.hosts;
+    let nothing = |cause: &&str| KnownInFleet {
+        cause: (*cause).to_owned(),
         days: DAYS,
         servers: 0,
-        of_servers: store.extent()?.hosts,
+        of_servers,
         stalls: 0,
         stall_seconds: 0.0,
-        remedies: tried.remove(cause).unwrap_or_default(),
+        remedies: tried.remove(*cause).unwrap_or_default(),
     };
+    let mut all: Vec<KnownInFleet> = causes.iter().map(nothing).collect();
     let given = Given {
         since: now - DAYS * 86_400_000,
         now,
@@ -103,13 +105,14 @@ pub(crate) fn known(url: &StoreUrl, access: Access, cause: &str) -> Result<Known
     };
     // Its answer has a row for each cause.
     with_rows(&store, "costs", &given, |row| {
-        if row.text("cause") == cause {
+        let cause = row.text("cause");
+        if let Some(known) = all.iter_mut().find(|known| known.cause == cause) {
             known.servers = row.count("servers");
             known.stalls = row.count("stalls");
             known.stall_seconds = row.number("stall_seconds");
         }
     })?;
-    Ok(known)
+    Ok(all)
 }
 
 /// What was tried, by cause.

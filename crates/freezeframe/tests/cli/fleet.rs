@@ -296,6 +296,25 @@ fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
     );
     let text = in_a_line(text);
     assert!(text.contains("on 1 of 2 servers smaller\\x1b"), "{text}");
+    // Of what may be it, what the fleet had comes first; by itself another one does.
+    let ticket = room.join("ticket.txt");
+    let story = "The server hangs each night at 3. Waiting for table flush is what half of the sessions show, and it was \
+                 close to out of memory.\n";
+    std::fs::write(&ticket, story).unwrap();
+    let ticket = ticket.to_str().unwrap();
+    let causes = |args: &[&str]| -> Vec<String> {
+        let all: Value = serde_json::from_str(&said(&run(args))).unwrap();
+        let findings = all["findings"].as_array().unwrap().iter();
+        assert!(findings.clone().all(|one| one["level"] == "suspicion"));
+        findings
+            .map(|one| one["cause"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut by_itself = causes(&["explain", ticket, "--json"]);
+    let at = by_itself.iter().position(|cause| cause == "oom").unwrap();
+    assert!(at > 0, "{by_itself:?}");
+    by_itself[..=at].rotate_right(1);
+    assert_eq!(causes(&["explain", ticket, "--json", &fleet]), by_itself);
     let gone = run(&["explain", first, "--fleet=sqlite:///nonexistent/fleet.db"]);
     assert_eq!(said(&gone), said(&run(&["explain", first])));
     let error = String::from_utf8(gone.stderr).unwrap();
