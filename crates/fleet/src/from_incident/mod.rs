@@ -20,8 +20,8 @@ use diagnosis::{Finding, Level, Verdict, Witness};
 use export::redact::{self, Unredactable};
 use model::Incident;
 
-pub use hash::hash_of_bytes;
-use hash::{hash64, hash128};
+use hash::hash64;
+pub use hash::{frame_id, hash_of_bytes, host_id, incident_id, stack_id};
 pub use minutes::{MinuteRows, minutes};
 
 use crate::batch::{Batch, Token};
@@ -91,11 +91,6 @@ pub struct IncidentRows {
     pub health: HealthRow,
 }
 
-/// The identity of a server in a fleet with this salt: of its host's name and its label.
-pub fn host_id(salt: &[u8], host: &str, label: &str) -> Hash64 {
-    hash64(&[b"host", salt, host.as_bytes(), label.as_bytes()])
-}
-
 /// The rows of an incident with its verdict. `salt`: the fleet's; `rev`: the moment of the judgement, seconds since 1970.
 ///
 /// # Errors
@@ -115,11 +110,7 @@ pub fn rows(
     let names = redacted.names;
     let redacted = redacted.incident;
     let host_id = host_id(salt, &incident.host, &incident.server.label);
-    let incident_id = IncidentId(hash128(&[
-        b"incident",
-        &host_id.0.to_le_bytes(),
-        incident.id.as_bytes(),
-    ]));
+    let incident_id = incident_id(host_id, &incident.id);
     let wall = |at| incident.clock.wall_ms(at);
     let onset = Millis(wall(incident.stall.onset));
     let seen = Seconds::of_ms(wall(incident.window.to));
@@ -230,9 +221,11 @@ impl IncidentRows {
         batch
     }
 
-    /// What came of it: replaced by a later judgement, of a catalogue that knows more.
+    /// What came of it: replaced by a later judgement, of a catalogue that knows more. The server is in it, so that it can
+    /// be seen whose it is.
     pub fn judgement(&self) -> Batch {
         let mut batch = Batch::new(self.token(self.incident.rev.into()));
+        batch.push(&self.host);
         batch.push(&self.incident);
         batch.extend(&self.findings);
         batch

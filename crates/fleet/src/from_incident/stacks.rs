@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::{FrameId, FrameSide, Incident, Millis, OrderBy, RunState, StackFrame, StackId, Window};
 
-use super::hash::hash64;
+use super::hash::{frame_id, stack_id};
 use crate::row::{
     Day, FrameRow, Hash64, IncidentId, Phase, Seconds, StackFramesRow, StackKind, StackRow,
 };
@@ -208,16 +208,10 @@ impl Book<'_> {
             .into_iter()
             .filter_map(|frame| self.frame(frame))
             .collect();
-        let row = (!frames.is_empty()).then(|| {
-            let bytes: Vec<u8> = frames
-                .iter()
-                .flat_map(|frame| frame.0.to_le_bytes())
-                .collect();
-            StackFramesRow {
-                stack_id: hash64(&[b"stack", &bytes]),
-                frames,
-                seen: self.day,
-            }
+        let row = (!frames.is_empty()).then(|| StackFramesRow {
+            stack_id: stack_id(&frames),
+            frames,
+            seen: self.day,
         });
         let known = self.stacks.entry(id).or_insert(row);
         known.as_ref().map(|row| row.stack_id)
@@ -249,11 +243,10 @@ fn frame_row(frame: &StackFrame, build: &str, day: Day) -> FrameRow {
     let module = frame.image.rsplit('/').next().unwrap_or_default();
     let is_named = frame.nameless.is_none();
     let build = if is_named { "" } else { build };
-    let parts = [module.as_bytes(), frame.name.as_bytes(), build.as_bytes()];
     let offset = frame.name.rsplit_once("+0x").filter(|_| !is_named);
     let offset = offset.and_then(|(_, digits)| u64::from_str_radix(digits, 16).ok());
     FrameRow {
-        frame_id: hash64(&[b"frame", parts[0], parts[1], parts[2]]),
+        frame_id: frame_id(module, &frame.name, build),
         build_id: build.to_owned(),
         offset: offset.unwrap_or(0),
         module: module.to_owned(),
