@@ -25,16 +25,16 @@ pub enum AnyError {
     /// The file's.
     #[error(transparent)]
     Sqlite(#[from] StoreError),
-    /// The server's.
+    /// The server's, or the gateway's.
     #[error(transparent)]
-    ClickHouse(#[from] Failure),
+    Server(#[from] Failure),
 }
 
 impl AnyError {
     /// What whoever sends does now. A file that cannot be written now may be later.
     pub fn then(&self) -> Then {
         match self {
-            Self::ClickHouse(failure) => failure.then,
+            Self::Server(failure) => failure.then,
             Self::Sqlite(_) => Then::Retry,
         }
     }
@@ -156,6 +156,20 @@ impl AnyStore {
                 Ok(None)
             }
         }
+    }
+
+    /// Inserts these batches, exactly once each, with as few requests as one takes. After a failure the same ones are given
+    /// again, in the same order. `now`: as for [`AnyStore::insert`].
+    ///
+    /// # Errors
+    ///
+    /// When the store does not take them: then it has none of them, or nobody knows.
+    pub fn insert_all(&mut self, batches: Vec<Batch>, now: i64) -> Result<(), AnyError> {
+        match self {
+            Self::Sqlite(store) => store.insert_all(&batches, now).map(drop)?,
+            Self::ClickHouse(store) => store.insert(&Batch::joined(batches))?,
+        }
+        Ok(())
     }
 
     /// Deletes what is too old, where the store does not do so by itself. `now`: seconds since 1970.

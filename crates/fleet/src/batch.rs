@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
 use crate::row::Row;
 use crate::table::Table;
 use crate::value::Value;
@@ -92,6 +94,52 @@ impl Batch {
         }
     }
 
+    /// The rows of all of these, in their order. Of one it is that one; of several it has a token of its own, which is
+    /// always the same for the same batches.
+    pub fn joined(batches: Vec<Self>) -> Self {
+        let mut hash = Sha256::new();
+        for batch in &batches {
+            hash.update(batch.token.to_string());
+            hash.update([0]);
+        }
+        let count = batches.len() as u64;
+        let mut batches = batches.into_iter();
+        let mut all = batches
+            .next()
+            .unwrap_or_else(|| Self::new(Token::default()));
+        if count > 1 {
+            let digest: [u8; 32] = hash.finalize().into();
+            let [first, second] = [0, 8].map(|at| {
+                let bytes = digest
+                    .get(at..at + 8)
+                    .and_then(|bytes| bytes.try_into().ok());
+                u64::from_be_bytes(bytes.unwrap_or_default())
+            });
+            all.token = Token {
+                host_id: first,
+                boot: second,
+                seq: count,
+            };
+        }
+        for rows in batches.flat_map(|batch| batch.tables) {
+            let known = all
+                .tables
+                .iter_mut()
+                .find(|known| known.table.name == rows.table.name);
+            match known {
+                Some(known) => known.rows.extend(rows.rows),
+                None => all.tables.push(rows),
+            }
+        }
+        all
+    }
+
+    /// Values of all rows.
+    pub fn cells(&self) -> usize {
+        let cells = |rows: &TableRows| rows.rows.len() * rows.table.columns.len();
+        self.tables.iter().map(cells).sum()
+    }
+
     /// Adds the values of a row, one for each column of the table.
     pub(crate) fn push_values(&mut self, table: &'static Table, values: Vec<Value>) {
         let known = self
@@ -135,6 +183,33 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row::{HealthRow, Seconds};
+
+    #[test]
+    fn joined_batches_have_all_rows_and_a_token_of_all() {
+        let one = |seq: u64| {
+            let mut batch = Batch::new(Token {
+                host_id: 1,
+                boot: 2,
+                seq,
+            });
+            batch.push(&HealthRow {
+                ts: Seconds(seq as i64),
+                ..HealthRow::default()
+            });
+            batch
+        };
+        assert_eq!(Batch::joined(vec![one(1)]), one(1));
+        let both = Batch::joined(vec![one(1), one(2)]);
+        let rows = [one(1), one(2)].map(|one| one.rows_of(HealthRow::TABLE)[0].clone());
+        assert_eq!(both.rows_of(HealthRow::TABLE), rows);
+        assert_eq!(both.cells(), 2 * HealthRow::TABLE.columns.len());
+        let again = Batch::joined(vec![one(1), one(2)]);
+        assert_eq!(both.token, again.token);
+        for other in [vec![one(2), one(1)], vec![one(1), one(3)], vec![one(1)]] {
+            assert_ne!(Batch::joined(other).token, both.token);
+        }
+    }
 
     #[test]
     fn a_token_is_written_in_one_way() {

@@ -29,7 +29,17 @@ impl Store {
     ///
     /// When a row does not fit its table, or SQLite cannot write.
     pub fn insert(&mut self, batch: &Batch, now: i64) -> Result<Inserted, StoreError> {
-        for rows in batch.tables() {
+        let inserted = self.insert_all(std::slice::from_ref(batch), now)?;
+        Ok(inserted.first().copied().unwrap_or(Inserted::Repeated))
+    }
+
+    /// Inserts these batches, all of them or none, and says of each whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::insert`].
+    pub fn insert_all(&mut self, batches: &[Batch], now: i64) -> Result<Vec<Inserted>, StoreError> {
+        for rows in batches.iter().flat_map(Batch::tables) {
             let columns = rows.table.columns;
             let fits = |row: &Vec<Value>| {
                 let mut pairs = row.iter().zip(columns);
@@ -41,29 +51,41 @@ impl Store {
             }
         }
         let path = self.path.clone();
-        self.insert_checked(batch, now).map_err(sqlite(&path))
+        self.insert_checked(batches, now).map_err(sqlite(&path))
     }
 
-    fn insert_checked(&mut self, batch: &Batch, now: i64) -> rusqlite::Result<Inserted> {
+    fn insert_checked(&mut self, batches: &[Batch], now: i64) -> rusqlite::Result<Vec<Inserted>> {
         // At once to write: two that read first and write then would both wait for the other.
         let behavior = TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior)?;
-        let new = transaction.execute(
-            "INSERT INTO batch_tokens (token, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            params![batch.token.to_string(), now],
-        )?;
-        if new == 0 {
-            return Ok(Inserted::Repeated);
-        }
-        for rows in batch.tables() {
-            insert_rows(&transaction, rows)?;
-        }
-        places::update(&transaction, batch.rows_of(&STACKS))?;
-        update_hours(&transaction, batch.rows_of(&SIGNALS))?;
-        forget_earlier_findings(&transaction, batch.rows_of(&INCIDENTS))?;
+        let inserted = batches
+            .iter()
+            .map(|batch| insert_one(&transaction, batch, now));
+        let inserted = inserted.collect::<rusqlite::Result<_>>()?;
         transaction.commit()?;
-        Ok(Inserted::New)
+        Ok(inserted)
     }
+}
+
+fn insert_one(
+    transaction: &Transaction<'_>,
+    batch: &Batch,
+    now: i64,
+) -> rusqlite::Result<Inserted> {
+    let new = transaction.execute(
+        "INSERT INTO batch_tokens (token, at) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        params![batch.token.to_string(), now],
+    )?;
+    if new == 0 {
+        return Ok(Inserted::Repeated);
+    }
+    for rows in batch.tables() {
+        insert_rows(transaction, rows)?;
+    }
+    places::update(transaction, batch.rows_of(&STACKS))?;
+    update_hours(transaction, batch.rows_of(&SIGNALS))?;
+    forget_earlier_findings(transaction, batch.rows_of(&INCIDENTS))?;
+    Ok(Inserted::New)
 }
 
 fn insert_rows(transaction: &Transaction<'_>, rows: &TableRows) -> rusqlite::Result<()> {

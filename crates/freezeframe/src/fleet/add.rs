@@ -108,7 +108,7 @@ fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Insert
 /// What passes by itself is told with what to do: the same command, as nothing comes in twice.
 fn cut_off(error: AnyError) -> Error {
     match error {
-        AnyError::ClickHouse(Failure { then, said, .. }) if then != Then::Stop => {
+        AnyError::Server(Failure { then, said, .. }) if then != Then::Stop => {
             anyhow!("{said}. What was stored stays; run the same command later to store the rest")
         }
         error => error.into(),
