@@ -36,6 +36,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is no gateway's journal.
+    #[error("{path}: not the journal of a gateway; nothing was changed")]
+    NotAJournal {
+        /// The file.
+        path: PathBuf,
+    },
     /// A newer program made it.
     #[error(
         "{path}: its tables were made by a newer freezeframe (version {found}; this one knows up to {known}): use a newer one"

@@ -14,6 +14,7 @@ pub mod cells;
 pub mod clickhouse;
 pub mod error;
 pub mod from_incident;
+pub mod gateway;
 pub mod questions;
 pub mod row;
 pub mod sqlite;

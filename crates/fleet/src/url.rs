@@ -17,6 +17,9 @@ pub enum UrlError {
     /// Another scheme, or none.
     #[error("'{0}' is no store: sqlite:///DIR/FILE, or http://HOST:8123/DATABASE for ClickHouse")]
     Unknown(String),
+    /// A gateway: it takes rows and answers no question.
+    #[error("'{0}' is a gateway, which only takes what recorders send: name the store behind it")]
+    Gateway(String),
     /// `sqlite://fleet.db`: two slashes begin a host.
     #[error("'{url}' has no path: three slashes stand before an absolute one, sqlite:///{rest}")]
     NoPath {
@@ -27,10 +30,19 @@ pub enum UrlError {
     },
 }
 
+/// Whether a URL means a gateway.
+pub fn is_gateway(url: &str) -> bool {
+    let lower = url.to_ascii_lowercase();
+    lower.starts_with("gateway:") || lower.starts_with("gateway+") || lower.starts_with("gateway/")
+}
+
 impl std::str::FromStr for StoreUrl {
     type Err = UrlError;
 
     fn from_str(url: &str) -> Result<Self, UrlError> {
+        if is_gateway(url) {
+            return Err(UrlError::Gateway(url.to_owned()));
+        }
         let lower = url.to_ascii_lowercase();
         if lower.starts_with("http://") || lower.starts_with("https://") {
             return Ok(Self::ClickHouse(url.to_owned()));
@@ -78,5 +90,6 @@ mod tests {
         assert!(told("sqlite:").contains("is no store"));
         assert!(told("sqlite:///").contains("has no path"));
         assert!(told("mysql://db1").contains("is no store"));
+        assert!(told("gateway+http://f1").contains("the store behind it"));
     }
 }

@@ -10,6 +10,7 @@
 mod clickhouse;
 mod common;
 mod documents;
+mod gateway;
 mod incident;
 mod questions;
 mod store;

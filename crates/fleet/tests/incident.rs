@@ -12,7 +12,7 @@ use model::{
     Trigger, Unit, Window,
 };
 
-const SALT: &[u8] = b"a salt of thirty-two bytes or so";
+pub const SALT: &[u8] = b"a salt of thirty-two bytes or so";
 
 /// 2026-11-28 12:00:00 UTC.
 const ZERO_MS: i64 = 1_795_867_200_000;
@@ -47,7 +47,7 @@ fn class(fingerprint: &str, count: u64) -> QueryClass {
 }
 
 /// The stall lasts from second 80 to 90 of 100.
-fn incident(host: &str) -> Incident {
+pub fn incident(host: &str) -> Incident {
     let mut timeline = Timeline::default();
     for second in 0..100_u64 {
         let readings = [
@@ -192,7 +192,7 @@ fn incident(host: &str) -> Incident {
     }
 }
 
-fn rows_of(incident: &Incident, salt: &[u8]) -> Result<IncidentRows, Refused> {
+pub fn rows_of(incident: &Incident, salt: &[u8]) -> Result<IncidentRows, Refused> {
     let verdict = diagnose(incident, Catalogue::builtin());
     let file = FrameFile {
         key: "/frames/x.frame".to_owned(),

@@ -13,7 +13,7 @@ pub enum Then {
     Stop,
 }
 
-/// A failure of the store.
+/// A failure of the store, or of the gateway before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What to do now.
@@ -93,7 +93,7 @@ impl Failure {
     }
 
     /// Somebody has to change something.
-    pub(super) fn stop(whom: &str, what: impl fmt::Display) -> Self {
+    pub(crate) fn stop(whom: &str, what: impl fmt::Display) -> Self {
         Self {
             then: Then::Stop,
             code: None,
@@ -160,7 +160,7 @@ fn words(body: &str) -> String {
 }
 
 /// As one line, not longer than what a person reads.
-fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default().trim();
     let mut line: String = first
         .chars()

@@ -20,6 +20,7 @@ mod version;
 
 pub use address::Address;
 pub use ddl::Layout;
+pub(crate) use failure::line;
 pub use failure::{Failure, Then};
 
 pub use rowbinary::encode;

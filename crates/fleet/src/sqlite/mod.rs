@@ -13,4 +13,5 @@ mod retain;
 
 pub use ask::{Answer, Extent, Given};
 pub use insert::Inserted;
+pub(crate) use open::sqlite;
 pub use open::{Initialised, Store};

@@ -227,7 +227,7 @@ impl Store {
 }
 
 /// SQLite's complaint about this file.
-pub(super) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
+pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     let path = path.to_owned();
     move |source| StoreError::Sqlite { path, source }
 }
