@@ -11,6 +11,7 @@ mod board;
 mod connection;
 #[cfg(test)]
 mod contrib;
+mod exposition;
 mod host;
 mod metrics;
 mod request;
@@ -27,8 +28,9 @@ use anyhow::{Context, Result};
 
 pub(crate) use answer::Answer;
 pub(crate) use board::Board;
+pub(crate) use exposition::{Format, Text};
 pub(crate) use host::{Names, host_name};
-pub(crate) use request::Request;
+pub(crate) use request::{Head, Request};
 use responder::Responder;
 pub(crate) use site::{Limits, Reply, Site, Slot};
 pub(crate) use status::Status;

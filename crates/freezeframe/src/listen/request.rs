@@ -32,14 +32,20 @@ pub(crate) struct Request {
     pub(crate) authorization: Option<String>,
     /// The kinds of answers that are understood, all headers of it in one.
     pub(crate) accept: String,
+    /// A body follows, which is for us (POST).
+    pub(crate) is_post: bool,
+    /// The bytes of it, as they are told; none where nothing is, or in a way that is not understood.
+    pub(crate) content_length: Option<u64>,
+    /// Whoever asks waits for `100 Continue` before it sends the body.
+    pub(crate) expects_continue: bool,
 }
 
 /// A request that is refused.
 #[derive(Debug)]
-pub(super) struct Refusal {
-    pub(super) answer: Answer,
+pub(crate) struct Refusal {
+    pub(crate) answer: Answer,
     /// As in [`Request`].
-    pub(super) head_only: bool,
+    pub(crate) head_only: bool,
 }
 
 impl From<Answer> for Refusal {
@@ -53,8 +59,9 @@ impl From<Answer> for Refusal {
 
 /// A head that comes in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     bytes: Vec<u8>,
+    takes_posts: bool,
     /// Where the line begins that has not ended yet.
     line: usize,
     /// Up to here no end of a line was found.
@@ -62,13 +69,26 @@ pub(super) struct Head {
 }
 
 impl Head {
+    /// One that may be of a POST.
+    pub(crate) fn with_posts() -> Self {
+        Self {
+            takes_posts: true,
+            ..Self::default()
+        }
+    }
+
+    /// What came behind it, when it is whole.
+    pub(crate) fn rest(mut self) -> Vec<u8> {
+        self.bytes.split_off(self.line.min(self.bytes.len()))
+    }
+
     /// Nothing has come yet.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// Takes more bytes; answers as soon as the head is whole, or cannot become one.
-    pub(super) fn take(&mut self, more: &[u8], names: &Names) -> Option<Result<Request, Refusal>> {
+    pub(crate) fn take(&mut self, more: &[u8], names: &Names) -> Option<Result<Request, Refusal>> {
         self.bytes.extend(more);
         while let Some(length) = self
             .bytes
@@ -91,7 +111,7 @@ impl Head {
             } else if end > HEAD_BYTES_MAX {
                 return Some(Err(too_large().into()));
             } else if is_empty {
-                return Some(parse(self.bytes.get(..end)?, names));
+                return Some(parse(self.bytes.get(..end)?, names, self.takes_posts));
             }
         }
         self.seen = self.bytes.len();
@@ -129,7 +149,7 @@ fn is_token(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || is_other(byte))
 }
 
-fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
+fn parse(head: &[u8], names: &Names, takes_posts: bool) -> Result<Request, Refusal> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text
         .split('\n')
@@ -159,8 +179,13 @@ fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
     if let Some(host) = host {
         names.admit(host).map_err(refused)?;
     }
-    if !matches!(method, "GET" | "HEAD") {
-        return Err(refused(Answer::text(405, "GET and HEAD only")));
+    let is_post = takes_posts && method == "POST";
+    if !is_post && !matches!(method, "GET" | "HEAD") {
+        let known = match takes_posts {
+            true => "GET, HEAD and POST only",
+            false => "GET and HEAD only",
+        };
+        return Err(refused(Answer::text(405, known)));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let owned = |value: Option<&str>| value.map(str::to_owned);
@@ -174,6 +199,15 @@ fn parse(head: &[u8], names: &Names) -> Result<Request, Refusal> {
         fetch_mode: owned(fields.fetch_mode),
         authorization: owned(fields.authorization),
         accept: fields.accept,
+        is_post,
+        // Pieces without a length that is told first are not taken.
+        content_length: match fields.transfer_encoding {
+            None => fields.content_length.and_then(|length| length.parse().ok()),
+            Some(_) => None,
+        },
+        expects_continue: fields
+            .expect
+            .is_some_and(|expected| expected.eq_ignore_ascii_case("100-continue")),
     })
 }
 
@@ -204,6 +238,9 @@ struct Fields<'a> {
     fetch_site: Option<&'a str>,
     fetch_mode: Option<&'a str>,
     authorization: Option<&'a str>,
+    content_length: Option<&'a str>,
+    transfer_encoding: Option<&'a str>,
+    expect: Option<&'a str>,
     accept: String,
 }
 
@@ -221,6 +258,9 @@ fn fields<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Fields<'a>, Refusa
             "sec-fetch-site" => &mut fields.fetch_site,
             "sec-fetch-mode" => &mut fields.fetch_mode,
             "authorization" => &mut fields.authorization,
+            "content-length" => &mut fields.content_length,
+            "transfer-encoding" => &mut fields.transfer_encoding,
+            "expect" => &mut fields.expect,
             "accept" => {
                 fields.accept += value.trim();
                 fields.accept.push(',');
@@ -333,6 +373,28 @@ mod tests {
                 (path, query)
             );
         }
+    }
+
+    #[test]
+    fn a_post_is_taken_where_it_is_wanted_with_what_follows() {
+        let text = "POST /v1/batch HTTP/1.1\r\nHost: any\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhel";
+        let mut head = Head::with_posts();
+        let request = head.take(text.as_bytes(), &Names::any()).unwrap().unwrap();
+        assert!(request.is_post && request.expects_continue);
+        assert_eq!(request.content_length, Some(5));
+        assert_eq!(head.rest(), b"hel");
+        let told = |field: &str| {
+            let text = format!("POST / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
+            let request = Head::with_posts().take(text.as_bytes(), &Names::any());
+            request.unwrap().map(|request| request.content_length).ok()
+        };
+        assert_eq!(
+            told("Content-Length: 5\r\nTransfer-Encoding: chunked"),
+            Some(None)
+        );
+        assert_eq!(told("Content-Length: -5"), Some(None));
+        assert_eq!(told("Content-Length: 5\r\nContent-Length: 6"), None);
+        assert_eq!(code(text), 421);
     }
 
     proptest! {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::metrics::{self, Format};
+use super::exposition::Format;
+use super::metrics;
 use super::site::{Limits, Reply, Site};
 use super::{Answer, Board, Request};
 
