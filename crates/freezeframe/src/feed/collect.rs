@@ -112,7 +112,7 @@ impl Collector {
         let path = self.dir.join(name);
         let sent = match &self.fleet.place {
             Place::Directory(to) => self.share(&path, to, state, now),
-            Place::Store(..) => self
+            Place::Store(..) | Place::Gateway(_) => self
                 .spool_incident(&path, written, spool, state)
                 .map(|end| {
                     self.cursor.seconds_until = self.cursor.seconds_until.max(end + AROUND);

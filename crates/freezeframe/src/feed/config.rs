@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fleet::any_store::Access;
-use fleet::url::StoreUrl;
+use fleet::gateway::Gateway;
+use fleet::url::{StoreUrl, is_gateway};
 use serde::Deserialize;
 
 use crate::fleet::{salt, store_url};
@@ -33,6 +34,8 @@ pub(crate) struct FleetConfig {
 pub(super) enum Place {
     /// A store.
     Store(StoreUrl, Access),
+    /// A gateway before a store.
+    Gateway(Gateway),
     /// A directory of redacted incidents.
     Directory(PathBuf),
 }
@@ -63,6 +66,7 @@ impl FleetConfig {
         };
         let place = match url.starts_with('/') {
             true => Place::Directory(PathBuf::from(url)),
+            false if is_gateway(url) => Place::Gateway(self.gateway(url)?),
             false => {
                 let store = store_url::parse(url).context("fleet: url")?;
                 if let StoreUrl::Sqlite(path) = &store
@@ -78,21 +82,33 @@ impl FleetConfig {
             Place::Directory(path) | Place::Store(StoreUrl::Sqlite(path), _) => {
                 Some(salt::path_beside(path))
             }
-            Place::Store(StoreUrl::ClickHouse(_), _) => None,
+            Place::Store(StoreUrl::ClickHouse(_), _) | Place::Gateway(_) => None,
         };
         let salt_file = self.salt_file.clone().or(beside).context(
-            "fleet: ClickHouse needs salt_file, the same file on every host: `freezeframe fleet init URL --salt-file FILE` makes one",
+            "fleet: this store needs salt_file, the same file on every host: `freezeframe fleet init URL --salt-file FILE` makes one",
         )?;
         let mebibytes = self.spool_mebibytes.unwrap_or(SPOOL_MEBIBYTES);
         Ok(Some(Fleet {
             name: match &place {
                 Place::Directory(path) => path.display().to_string(),
                 Place::Store(url, _) => store_url::shown(url),
+                Place::Gateway(gateway) => gateway.shown(),
             },
             place,
             salt_file,
             cluster: self.cluster.clone(),
             spool_bytes: mebibytes.saturating_mul(1 << 20),
+        }))
+    }
+
+    fn gateway(&self, url: &str) -> Result<Gateway> {
+        let gateway = Gateway::parse(url).context("fleet: url")?;
+        if self.ca_file.is_some() && !gateway.is_https() {
+            bail!("fleet: ca_file is only for gateway+https://");
+        }
+        Ok(gateway.with_access(Access {
+            password: store_url::password().context("fleet")?,
+            ca_file: self.ca_file.clone(),
         }))
     }
 }
@@ -106,7 +122,7 @@ impl FleetConfig {
     pub(crate) fn stored(&self) -> Result<Option<(StoreUrl, Access)>> {
         Ok(match self.fleet()?.map(|fleet| fleet.place) {
             Some(Place::Store(url, access)) => Some((url, access)),
-            Some(Place::Directory(_)) | None => None,
+            Some(Place::Directory(_) | Place::Gateway(_)) | None => None,
         })
     }
 
@@ -121,6 +137,10 @@ impl FleetConfig {
             Some(Place::Directory(path)) => {
                 bail!("{}: is a directory, not a store", path.display())
             }
+            Some(Place::Gateway(gateway)) => bail!(
+                "{}: is a gateway, which answers no questions: --fleet=URL of its store",
+                gateway.shown()
+            ),
             None => bail!("no [fleet] url is configured: --fleet=URL"),
         }
     }
@@ -172,6 +192,12 @@ mod tests {
         let secret = told("url = 'http://me:s3cret@db1/f'\nsalt_file = '/x'");
         assert!(secret.contains("in the URL") && !secret.contains("s3cret"));
         assert!(told("url = 'sqlite:///x'\nca_file = '/y'").contains("ca-file"));
+        assert!(told("url = 'gateway+http://f1'").contains("needs salt_file"));
+        assert!(told("url = 'gateway://f1'\nsalt_file = '/x'").contains("gateway+http://HOST"));
+        let tls = "url = 'gateway+http://f1'\nsalt_file = '/x'\nca_file = '/y'";
+        assert!(told(tls).contains("gateway+https://"));
+        let one = "url = 'gateway+http://f1'\nsalt_file = '/x'";
+        assert_eq!(fleet(one).unwrap().unwrap().name, "gateway+http://f1:9308");
         let one = "url = 'http://me@db1/f'\nsalt_file = '/x'";
         assert_eq!(fleet(one).unwrap().unwrap().name, "http://db1:8123/f");
     }

@@ -2,19 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use fleet::Batch;
 use fleet::any_store::{AnyError, AnyStore};
 use fleet::clickhouse::Then;
 
 use super::config::{Fleet, Place};
 use super::spool::Spool;
 use super::{FeedState, Part};
-
-/// The first pause after a failure; each is twice the one before.
-const PAUSE_MIN: Duration = Duration::from_secs(1);
-
-/// The longest pause, and the first where the store has too much to do or somebody must change something.
-const PAUSE_MAX: Duration = Duration::from_secs(600);
-const PAUSE_BUSY_MIN: Duration = Duration::from_secs(30);
+use crate::fleet::pause::Pause;
 
 /// How often a store that does not do so by itself deletes what is too old.
 const EXPIRE_EVERY: Duration = Duration::from_secs(6 * 3600);
@@ -23,8 +18,7 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(6 * 3600);
 pub(super) struct Sender {
     fleet: Fleet,
     store: Option<AnyStore>,
-    next: Instant,
-    pause: Duration,
+    pause: Pause,
     expired: Option<Instant>,
 }
 
@@ -33,15 +27,14 @@ impl Sender {
         Self {
             fleet,
             store: None,
-            next: Instant::now(),
-            pause: Duration::ZERO,
+            pause: Pause::default(),
             expired: None,
         }
     }
 
     /// Sends the next batch, if one waits and it is time; whether another one can be sent at once.
     pub(super) fn turn(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> bool {
-        let Some(one) = spool.first().filter(|_| Instant::now() >= self.next) else {
+        let Some(one) = spool.first().filter(|_| self.pause.is_over()) else {
             return false;
         };
         let batch = match spool.read(&one) {
@@ -56,12 +49,11 @@ impl Sender {
                 return false;
             }
         };
-        let sent = self.store(now).and_then(|store| store.insert(&batch, now));
-        match sent {
-            Ok(_) => {
+        match self.insert(&batch, now) {
+            Ok(()) => {
                 spool.remove(&one);
                 state.sent(now);
-                self.pause = Duration::ZERO;
+                self.pause = Pause::default();
                 self.expire(now, state);
                 true
             }
@@ -74,31 +66,26 @@ impl Sender {
         }
     }
 
-    fn store(&mut self, now: i64) -> Result<&mut AnyStore, AnyError> {
-        let opened = match (self.store.take(), &self.fleet.place) {
-            (Some(store), _) => store,
-            (None, Place::Store(url, access)) => {
-                AnyStore::open_or_init(url, access.clone(), now, env!("CARGO_PKG_VERSION"))?
-            }
+    fn insert(&mut self, batch: &Batch, now: i64) -> Result<(), AnyError> {
+        let (url, access) = match &self.fleet.place {
+            Place::Store(url, access) => (url, access),
+            Place::Gateway(gateway) => return Ok(gateway.insert(batch)?),
             // Nothing waits for one.
-            (None, Place::Directory(path)) => {
+            Place::Directory(path) => {
                 return Err(AnyError::Sqlite(fleet::error::StoreError::NotAStore {
                     path: path.clone(),
                 }));
             }
         };
-        Ok(self.store.insert(opened))
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => AnyStore::open_or_init(url, access.clone(), now, env!("CARGO_PKG_VERSION"))?,
+        };
+        self.store.insert(store).insert(batch, now).map(drop)
     }
 
     fn failed(&mut self, then: Then, why: &str, state: &FeedState) {
-        let least = match then {
-            Then::Retry => PAUSE_MIN,
-            Then::BackOff | Then::Stop => PAUSE_BUSY_MIN,
-        };
-        self.pause = (self.pause * 2).clamp(least, PAUSE_MAX);
-        // Hundreds of recorders lost it at the same moment: half of the pause is by chance.
-        let chance = f64::from(kernel::clock::boottime_ms() as u32 % 1000) / 1000.0;
-        self.next = Instant::now() + self.pause.mul_f64(0.5 + chance / 2.0);
+        self.pause.failed(then);
         state.failed(why);
     }
 
@@ -211,8 +198,8 @@ mod tests {
             assert!(!sender.turn(&mut spool, &state, 7) || spool.first().is_none());
             // Not before its time.
             assert!(!sender.turn(&mut spool, &state, 7));
-            pauses.push(sender.pause.as_secs());
-            sender.next = Instant::now();
+            pauses.push(sender.pause.length.as_secs());
+            sender.pause.end();
         }
         let sent: Vec<Vec<u8>> = got.try_iter().collect();
         assert_eq!(sent.len(), 3);
@@ -237,9 +224,9 @@ mod tests {
         let mut pauses = Vec::new();
         for _ in 0..12 {
             assert!(!sender.turn(&mut spool, &state, 7));
-            assert!(sender.next > Instant::now() + sender.pause.mul_f64(0.4));
-            pauses.push(sender.pause.as_secs());
-            sender.next = Instant::now();
+            assert!(!sender.pause.is_over());
+            pauses.push(sender.pause.length.as_secs());
+            sender.pause.end();
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]);
         assert_eq!((state.now().failures, spool.size().0), (12, 1));

@@ -5,6 +5,7 @@ mod ask;
 mod init;
 mod json;
 pub(crate) mod known;
+pub(crate) mod pause;
 pub(crate) mod read;
 pub(crate) mod salt;
 pub(crate) mod store_url;

@@ -59,7 +59,7 @@ pub(crate) fn access(url: &StoreUrl, ca_file: Option<&Path>) -> Result<Access> {
 }
 
 /// The password: of the environment, else what systemd hands to the service (systemd.exec(5), `LoadCredential=`).
-fn password() -> Result<Option<String>> {
+pub(crate) fn password() -> Result<Option<String>> {
     let (whence, password) = match std::env::var_os(PASSWORD) {
         Some(password) if !password.is_empty() => (PASSWORD.to_owned(), password.into_string()),
         _ => {
