@@ -11,6 +11,7 @@ use server::TlsMode;
 use store::HistoryLimits;
 
 use crate::feed::{self, FleetConfig};
+use crate::gateway_config::{self, GatewayConfig};
 use crate::hooks::{self, HookConfig};
 use crate::listen;
 use crate::target_config::{self, TargetConfig, error_position, ssl_mode};
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) queries: QueriesConfig,
     /// Where what is recorded is sent to.
     pub(crate) fleet: FleetConfig,
+    /// The gateway that runs on this host.
+    pub(crate) gateway: GatewayConfig,
     /// Who is told of incidents.
     pub(crate) hooks: Vec<HookConfig>,
     /// Where /healthz and /metrics are answered.
@@ -172,10 +175,15 @@ impl Config {
                 bail!("{}:{line}: {error:#}", path.display());
             }
         }
-        if let Err(error) = feed::check(&config.fleet) {
-            let head = |line: &str| line.trim_start().starts_with("[fleet]");
-            let line = text.lines().position(head).map_or(1, |line| line + 1);
-            bail!("{}:{line}: {error:#}", path.display());
+        for (head, checked) in [
+            ("[fleet]", feed::check(&config.fleet)),
+            ("[gateway]", gateway_config::check(&config.gateway)),
+        ] {
+            if let Err(error) = checked {
+                let is_head = |line: &str| line.trim_start().starts_with(head);
+                let line = text.lines().position(is_head).map_or(1, |line| line + 1);
+                bail!("{}:{line}: {error:#}", path.display());
+            }
         }
         target_config::check(path, &text, &config.targets)?;
         Ok(config)

@@ -14,6 +14,8 @@ mod export;
 mod feed;
 mod fix;
 mod fleet;
+mod gateway;
+mod gateway_config;
 mod grants;
 mod hooks;
 mod incidents;
@@ -72,7 +74,7 @@ fn main() -> ExitCode {
         Command::Export(options) => export::run(&options),
         Command::Causes(options) => causes::run(&options),
         Command::Incidents(options) => incidents::run(&options),
-        Command::Fleet(options) => fleet::run(&options),
+        Command::Fleet(options) => fleet::run(&options, gateway::run),
         Command::Live(options) => live_view::run(&options),
         Command::Web(options) => web::run(&options),
         Command::Stacks(options) => stacks::run(&options),

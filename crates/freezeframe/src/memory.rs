@@ -23,7 +23,10 @@ pub(crate) fn limit_for(command: &Command) {
         | Command::SupportBundle(_)
         | Command::Web(_) => true,
         // A store is left whole: a batch is in it or not.
-        Command::Fleet(args) => !matches!(args.command, FleetCommand::Init { .. }),
+        Command::Fleet(args) => !matches!(
+            args.command,
+            FleetCommand::Init { .. } | FleetCommand::Gateway(_)
+        ),
         Command::Stacks(args) => !args.from.is_empty(),
         Command::Profile(args) => args.diff.is_some(),
         Command::Queries(args) => args.live.live.is_none(),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
+use super::gateway::Gateway;
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe fleet ask                          list the ten questions
@@ -51,6 +53,17 @@ are kept.")]
   freezeframe fleet ask unnamed --dir /mnt/frames --json | jq -r '.rows[].frame'
   freezeframe fleet ask builds --sql             print the SQL that it runs")]
     Ask(FleetAsk),
+    /// Collect what many recorders send, and write it to the store together; for over 200 hosts.
+    #[command(after_help = "Examples:
+  freezeframe fleet gateway --url http://USER@db1:8123/freezeframe --salt-file fleet.salt
+  freezeframe fleet gateway --url sqlite:///var/lib/fleet/fleet.db --listen 10.0.0.5:9308
+  freezeframe fleet gateway add-host db1         print a token for the recorder of db1
+  freezeframe fleet gateway hosts                list the hosts that may send
+
+Recorders have url = \"gateway+http://HOST:9308\" in [fleet], or gateway+https://HOST if a proxy
+terminates TLS before the gateway. A batch is acknowledged when it is on the gateway's disk, and is
+in the store once, also if the gateway is killed. See docs/fleet.md.")]
+    Gateway(Gateway),
 }
 
 /// How a store on a server is reached, beside its URL.

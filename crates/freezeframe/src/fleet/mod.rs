@@ -16,13 +16,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 
-use crate::args::{Fleet, FleetCommand};
+use crate::args::{Fleet, FleetCommand, Gateway};
 
-pub(crate) fn run(args: &Fleet) -> Result<ExitCode> {
+/// `gateway` runs one: it stands on more than the questions do.
+pub(crate) fn run(args: &Fleet, gateway: fn(&Gateway) -> Result<ExitCode>) -> Result<ExitCode> {
     match &args.command {
         FleetCommand::Init(args) => init::run(args),
         FleetCommand::Add(args) => add::run(args),
         FleetCommand::Ask(args) => ask::run(args),
+        FleetCommand::Gateway(args) => gateway(args),
     }
 }
 

@@ -29,20 +29,20 @@ fn scale() -> (i64, i64) {
 const HOSTS: [&str; 3] = ["old", "db1", "db2"];
 
 /// What a recorder finds: its directory, and what it is configured with.
-struct Room {
+pub(crate) struct Room {
     dir: tempfile::TempDir,
     config: PathBuf,
 }
 
 /// The begin of the history's first minute, seconds since 1970.
-fn begin() -> i64 {
+pub(crate) fn begin() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(now.as_secs()).unwrap();
     now - now % 60 - (scale().0 + 5) * 60
 }
 
 /// A history of another server, in a file of its own.
-fn history(path: &Path, begin: i64) {
+pub(crate) fn history(path: &Path, begin: i64) {
     let start = SessionStart {
         clock: Clock {
             wall_at_zero_ms: begin * 1000,
@@ -79,7 +79,7 @@ fn history(path: &Path, begin: i64) {
 
 impl Room {
     /// With this of a configuration.
-    fn new(fleet: &str) -> Self {
+    pub(crate) fn new(fleet: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let config = dir.path().join("f.toml");
         std::fs::write(&config, fleet).unwrap();
@@ -145,7 +145,7 @@ impl Room {
 
 /// Feeds a fleet with the history and with as many incidents as a recorder was killed, and one; how often it was killed
 /// while something was left to do.
-fn feed(room: &Room, history: &Path, begin: i64, incidents: i64, kills: bool) -> usize {
+pub(crate) fn feed(room: &Room, history: &Path, begin: i64, incidents: i64, kills: bool) -> usize {
     let own = room.state().join("fleet");
     std::fs::create_dir_all(&own).unwrap();
     std::fs::copy(history, room.state().join("history-old.db")).unwrap();
@@ -184,7 +184,7 @@ fn feed(room: &Room, history: &Path, begin: i64, incidents: i64, kills: bool) ->
 
 /// All rows of these hosts, but for what depends on when and where they were made: minutes keep their seconds when an
 /// incident near them is known by then.
-fn rows(store: &Path) -> Vec<String> {
+pub(crate) fn rows(store: &Path) -> Vec<String> {
     const OTHERWISE: [&str; 5] = ["rev", "seen", "spooled_bytes", "frame_key", "v"];
     let connection = Connection::open(store).unwrap();
     let texts = |sql: &str| -> Vec<String> {
@@ -301,7 +301,7 @@ fn a_recorder_that_is_killed_loses_and_doubles_nothing() {
 }
 
 /// Runs a statement with nothing of ours between; what it answers.
-fn post(url: &str, statement: &str) -> String {
+pub(crate) fn post(url: &str, statement: &str) -> String {
     let place = url.rsplit('@').next().unwrap();
     let place = place.split('/').next().unwrap();
     let mut stream = TcpStream::connect(place).unwrap();
@@ -338,7 +338,7 @@ fn listening(child: &mut Child) -> SocketAddr {
     event.unwrap()["address"].as_str().unwrap().parse().unwrap()
 }
 
-fn get(address: SocketAddr, path: &str) -> String {
+pub(crate) fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -19,6 +19,8 @@ mod export;
 mod first_look;
 mod fleet;
 mod fleet_feed;
+mod fleet_gateway;
+mod fleet_gateway_killed;
 mod given;
 mod harness;
 mod healthy;
