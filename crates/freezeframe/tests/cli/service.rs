@@ -20,6 +20,9 @@ const EXPOSURE_MAX: f64 = 4.0;
 /// The same of the helper's unit.
 const HELPERS_EXPOSURE_MAX: f64 = 2.0;
 
+/// The same of the gateway's unit.
+const GATEWAYS_EXPOSURE_MAX: f64 = 2.0;
+
 /// A user that has nothing on this machine.
 const NOBODYS_UID: u32 = 64_321;
 
@@ -76,6 +79,7 @@ fn the_units_expose_little() {
     for (name, most) in [
         ("freezeframe.service", EXPOSURE_MAX),
         ("freezeframe-lease.service", HELPERS_EXPOSURE_MAX),
+        ("freezeframe-fleet-gateway.service", GATEWAYS_EXPOSURE_MAX),
     ] {
         let file = packaging(&format!("systemd/{name}"));
         let arguments = ["security", "--offline=true", "--no-pager"];
@@ -149,9 +153,13 @@ fn systemd_understands_the_unit_and_its_drop_ins() {
 }
 
 #[test]
-fn systemd_understands_the_helper_s_units() {
+fn systemd_understands_the_units_of_helper_and_gateway() {
     let dir = tempfile::tempdir().unwrap();
-    let names = ["freezeframe-lease.service", "freezeframe-lease.socket"];
+    let names = [
+        "freezeframe-lease.service",
+        "freezeframe-lease.socket",
+        "freezeframe-fleet-gateway.service",
+    ];
     for name in names {
         let text = fs::read_to_string(packaging(&format!("systemd/{name}"))).unwrap();
         let text = text.replace("/usr/bin/freezeframe", env!("CARGO_BIN_EXE_freezeframe"));
