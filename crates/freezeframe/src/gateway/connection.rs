@@ -66,8 +66,10 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream, peer: &str
     let mut buffer = [0; 16 << 10];
     let request = loop {
         match read(stream, &mut buffer, end) {
-            // It asked nothing, or is too slow, and is not worth a line.
-            Ok(0) | Err(_) => return,
+            // It asked nothing.
+            Ok(0) | Err(_) if head.is_empty() => return,
+            Ok(0) => break Err(Answer::text(400, "the request is not whole").into()),
+            Err(_) => break Err(Answer::text(408, "the request took longer than 5 s").into()),
             Ok(count) => {
                 let bytes = buffer.get(..count).unwrap_or_default();
                 if let Some(request) = head.take(bytes, &Names::any()) {

@@ -83,7 +83,7 @@ impl Head {
     }
 
     /// Nothing has come yet.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
