@@ -226,7 +226,7 @@ fn who_means_harm_is_refused_and_costs_others_nothing() {
         (b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), 404),
         (b"POST /v1/batch HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), 401),
         (b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(), 405),
-        (b"SSH-2.0-x\r\n".to_vec(), 400),
+        (b"SSH-2.0-x\r\n".to_vec(), 408),
         (vec![b'x'; 20_000], 414),
     ] {
         let answer = sent(running.address, &request);
