@@ -69,7 +69,7 @@ impl GatewayConfig {
             ))
         })?;
         let store = store_url::parse(url)?;
-        let ca_file = args.access.ca_file.as_ref().or(self.ca_file.as_ref());
+        let ca_file = args.ca_file.as_ref().or(self.ca_file.as_ref());
         let access = store_url::access(&store, ca_file.map(PathBuf::as_path))?;
         let beside = match &store {
             StoreUrl::Sqlite(path) => Some(salt::path_beside(path)),

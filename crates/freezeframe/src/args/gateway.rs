@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::fleet::FleetAccess;
-
 #[derive(Debug, Args)]
 pub(crate) struct Gateway {
     #[command(subcommand)]
@@ -20,8 +18,9 @@ pub(crate) struct Gateway {
     /// File of the fleet's salt, the same that the recorders have [default: FILE.salt beside an SQLite store]
     #[arg(long, value_name = "FILE")]
     pub(crate) salt_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) access: FleetAccess,
+    /// Certificate authorities to trust for an https:// store [default: those of the system]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
     /// Maximum size of the batches that wait for the store [default: 4096]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) journal_mebibytes: Option<u64>,

@@ -40,10 +40,13 @@ impl Chance {
     }
 }
 
+/// What came, by its token and its table.
+type Inserts = BTreeMap<(String, String), Vec<u8>>;
+
 /// A server with a store: it remembers what came under which token to which table, and forgets many an answer.
 pub(crate) struct FakeStore {
     pub(crate) url: String,
-    inserts: Arc<Mutex<BTreeMap<(String, String), Vec<u8>>>>,
+    inserts: Arc<Mutex<Inserts>>,
     wrong: Arc<AtomicU64>,
 }
 
@@ -93,7 +96,7 @@ impl FakeStore {
 fn answer(
     mut stream: TcpStream,
     loses: bool,
-    inserts: &Mutex<BTreeMap<(String, String), Vec<u8>>>,
+    inserts: &Mutex<Inserts>,
     wrong: &AtomicU64,
 ) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
