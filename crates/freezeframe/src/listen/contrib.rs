@@ -10,7 +10,8 @@ use recorder::Pulse;
 use serde_json::Value;
 
 use super::Board;
-use super::metrics::{Format, text};
+use super::exposition::Format;
+use super::metrics::text;
 
 const DASHBOARD: &str = "grafana/freezeframe.json";
 const RULES: &str = "prometheus/freezeframe.rules.yml";

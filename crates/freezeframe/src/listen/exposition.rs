@@ -11,7 +11,7 @@ const TICKS_A_SECOND: f64 = 100.0;
 const STAT_BYTES_MAX: usize = 4096;
 
 /// Bytes of all metrics. A server has 1 KiB and 60 bytes for each cause that it had; hundreds of both are less.
-const TEXT_BYTES_MAX: usize = 1 << 20;
+pub(super) const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The format of the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

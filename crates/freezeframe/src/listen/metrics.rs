@@ -231,6 +231,7 @@ mod tests {
     use recorder::Pulse;
 
     use super::*;
+    use crate::listen::exposition::TEXT_BYTES_MAX;
 
     fn board() -> Board {
         let board = Board::default();
