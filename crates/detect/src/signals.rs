@@ -1,11 +1,12 @@
 //! The signals that the detector judges by: what a recording of it has to hold.
 
 /// Their names; see the sources in `recorder` for what each is.
-pub const SIGNALS: [&str; 66] = [
+pub const SIGNALS: [&str; 67] = [
     "accept_queue.tcp.length",
     "accept_queue.tcp.limit",
     "accept_queue.unix.length",
     "accept_queue.unix.limit",
+    "cgroup.cpu_max",
     "cgroup.memory.oom_kill",
     "connections.answered",
     "connections.established",

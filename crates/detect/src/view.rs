@@ -157,6 +157,8 @@ pub(crate) struct View {
     pub(crate) max_connections: Option<f64>,
     process_ticks: Option<(Millis, f64, f64)>,
     cpus: f64,
+    /// Processors that the server's control group may use; none where it is not limited.
+    quota_cpus: Option<f64>,
     /// The last reading of the run queue, and the one before.
     queues: [Option<Queue>; 2],
     /// Share of all processors that the server spent in the kernel.
@@ -199,6 +201,14 @@ pub(crate) fn number(sample: &Sample, name: &str) -> Option<f64> {
     sample.value(name).filter(|value| value.is_finite())
 }
 
+/// Processors that a `cpu.max` allows: `QUOTA PERIOD` in microseconds, or `max` (Linux, Documentation/admin-guide/
+/// cgroup-v2.rst).
+fn quota_cpus(cpu_max: &str) -> Option<f64> {
+    let (quota, period) = cpu_max.split_once(' ')?;
+    let us = |text: &str| text.trim().parse::<u64>().ok().filter(|us| *us > 0);
+    Some(us(quota)? as f64 / us(period)? as f64)
+}
+
 fn median(values: &VecDeque<f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().collect();
     sorted.sort_by(f64::total_cmp);
@@ -213,8 +223,12 @@ impl View {
             return;
         };
         for fact in &taken.facts {
-            if fact.name == "variables.max_connections" {
-                self.max_connections = fact.value.parse().ok().filter(|max: &f64| *max > 0.0);
+            match fact.name.as_str() {
+                "variables.max_connections" => {
+                    self.max_connections = fact.value.parse().ok().filter(|max: &f64| *max > 0.0);
+                }
+                "cgroup.cpu_max" => self.quota_cpus = quota_cpus(&fact.value),
+                _ => {}
             }
         }
         match sample.source {
@@ -471,6 +485,15 @@ impl View {
         self.queues = [queue(), last];
     }
 
+    /// Share in use of the processors that the server may have: of the host's, or of its own quota where that is nearer to
+    /// its end. A container with a part of a processor has used it up while the host idles.
+    pub(crate) fn used_share(&self) -> Option<f64> {
+        let own = self.own_cpus.zip(self.quota_cpus);
+        let of_quota = own.map(|(own, quota)| own / quota);
+        let host = self.busy_share?;
+        Some(of_quota.map_or(host, |share| share.max(host)))
+    }
+
     /// Share of all processors that the server used in the last second.
     pub(crate) fn own_share(&self) -> Option<f64> {
         self.own_cpus.map(|own| own / self.cpus)
@@ -541,6 +564,7 @@ impl View {
         *self = Self {
             max_connections: self.max_connections,
             cpus: self.cpus,
+            quota_cpus: self.quota_cpus,
             ..Self::default()
         };
     }

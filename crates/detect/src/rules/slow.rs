@@ -201,7 +201,7 @@ impl Recent {
 }
 
 fn has_room(now: &Now<'_>) -> bool {
-    now.view.busy_share.is_some_and(|busy| busy < ROOM_SHARE)
+    now.view.used_share().is_some_and(|used| used < ROOM_SHARE)
 }
 
 /// Whether the processors have room though a crowd is in statements, and who waits then.
@@ -284,5 +284,9 @@ fn effect(now: &Now<'_>) -> Option<String> {
         return Some("they wait for others".to_owned());
     }
     let busy = now.view.busy_share?;
-    (busy >= USED_UP_SHARE).then(|| "no CPU is idle".to_owned())
+    if busy >= USED_UP_SHARE {
+        return Some("no CPU is idle".to_owned());
+    }
+    let used = now.view.used_share()?;
+    (used >= USED_UP_SHARE).then(|| "the server's CPU quota is used up".to_owned())
 }
