@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Why a kernel file gave nothing.
@@ -50,6 +51,20 @@ pub(crate) fn io_error(path: &Path, source: impl Into<io::Error>) -> ReadError {
     ReadError::Io {
         path: path.to_owned(),
         source: source.into(),
+    }
+}
+
+/// Opens a file that is one. What else a path may lead to is refused at once: the open of a FIFO that nobody writes to
+/// would wait for as long as nobody does (fifo(7)).
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        )),
     }
 }
 

@@ -66,7 +66,7 @@ impl MetricsFrom {
     pub(crate) fn read(&self, ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
         match self {
             Self::File(path) => {
-                let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+                let file = kernel::read::open_file(path).map_err(|error| error.to_string())?;
                 limited(file)
             }
             Self::Command(words) => run(words, ends),
@@ -141,6 +141,8 @@ fn run(words: &[String], ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn from(text: &str) -> MetricsFrom {
@@ -160,6 +162,14 @@ mod tests {
         assert!(from("command:/nonexistent x").read(|| false).is_err());
         assert!(from("file:/nonexistent").read(|| false).is_err());
         assert_eq!(from("command:aws --secret x").to_string(), "aws");
+        // Nobody writes to it: an open would wait for ever.
+        let fifo = dir.path().join("fifo");
+        let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        for path in [fifo.as_path(), dir.path(), Path::new("/dev/zero")] {
+            let refused = from(&format!("file:{}", path.display())).read(|| false);
+            assert_eq!(refused.unwrap_err(), "it is no regular file", "{path:?}");
+        }
         for wrong in ["", "command:", "file:", "http://x"] {
             assert!(wrong.parse::<MetricsFrom>().is_err(), "{wrong}");
         }
