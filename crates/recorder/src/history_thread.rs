@@ -269,7 +269,7 @@ impl HistoryThread {
                 match write_incident(&incident, &self.start.dir) {
                     Ok(path) => self.notices.send(Notice::Written {
                         path,
-                        incident: Box::new(incident),
+                        incident: Box::new(incident.into()),
                         recovered: true,
                     }),
                     Err(error) => {

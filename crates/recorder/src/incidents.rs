@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use model::Incident;
 use store::write_incident;
 
+use crate::held::{HeldIncident, Place};
 use crate::notice::{Notice, Notices};
 use crate::stacks::{RawEvidence, StackWatch};
 
@@ -49,18 +50,24 @@ impl Incidents {
 
     /// Tells of an incident whose stall lasts still. Naming its stacks takes time that the
     /// recorder's own thread does not have.
-    pub(crate) fn announce_preliminary(&self, mut incident: Incident, raw: RawEvidence) {
+    pub(crate) fn announce_preliminary(
+        &self,
+        mut incident: Incident,
+        raw: RawEvidence,
+        place: Place,
+    ) {
         let (stacks, notices) = (self.stacks.clone(), self.notices.clone());
         let spawned = kernel::own_threads::start("ff-preliminary", move || {
             incident.stacks = stacks.name(raw);
-            notices.send(Notice::Preliminary(Box::new(incident)));
+            let held = HeldIncident::new(incident, place);
+            notices.send(Notice::Preliminary(Box::new(held)));
         });
         // Without it there is the incident's own notice later.
         drop(spawned);
     }
 
     /// Names an incident's stacks and writes it, as often as it takes while we run.
-    pub(crate) fn write(&self, mut incident: Incident, raw: RawEvidence) {
+    pub(crate) fn write(&self, mut incident: Incident, raw: RawEvidence, place: Place) {
         if locked(&self.under_way).len() >= WAITING_MAX {
             self.notices.send(Notice::IncidentLost {
                 id: incident.id,
@@ -80,7 +87,7 @@ impl Incidents {
         let stacks = self.stacks.clone();
         let spawned = kernel::own_threads::start("ff-incident", move || {
             incident.stacks = stacks.name(raw);
-            job.run(incident);
+            job.run(incident, place);
             locked(&under_way).retain(|id| *id != own);
         });
         if let Err(error) = spawned {
@@ -123,7 +130,7 @@ struct Job {
 }
 
 impl Job {
-    fn run(&self, incident: Incident) {
+    fn run(&self, incident: Incident, place: Place) {
         let mut told = false;
         loop {
             let last_time = self.stop.load(Ordering::Relaxed);
@@ -132,7 +139,7 @@ impl Job {
                     let _ = self.written.send(incident.id.clone());
                     self.notices.send(Notice::Written {
                         path,
-                        incident: Box::new(incident),
+                        incident: Box::new(HeldIncident::new(incident, place)),
                         recovered: false,
                     });
                     return;
@@ -207,7 +214,7 @@ mod tests {
             stop: stop.clone(),
             written: channel().0,
         };
-        let writing = std::thread::spawn(move || job.run(incident()));
+        let writing = std::thread::spawn(move || job.run(incident(), Place::take_anyway()));
         let Ok((_, Notice::NotWritten(error))) = told.recv() else {
             panic!("nothing was said of the first attempt");
         };

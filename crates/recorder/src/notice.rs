@@ -5,6 +5,8 @@ use std::sync::mpsc::Sender;
 
 use model::{Absent, Incident, Server, Trigger};
 
+use crate::held::HeldIncident;
+
 /// Why something is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeletionReason {
@@ -74,7 +76,7 @@ pub enum Notice {
     /// Another rule fired within the stall.
     Joined(Trigger),
     /// The incident as known while the stall lasts.
-    Preliminary(Box<Incident>),
+    Preliminary(Box<HeldIncident>),
     /// The stall lasts: told again and again, in growing intervals.
     Lasts {
         /// When it began, wall-clock milliseconds.
@@ -96,7 +98,7 @@ pub enum Notice {
         /// The file.
         path: PathBuf,
         /// What is in it.
-        incident: Box<Incident>,
+        incident: Box<HeldIncident>,
         /// It was rebuilt after an earlier recorder died.
         recovered: bool,
     },

@@ -1,5 +1,6 @@
 //! The recorder's own thread: takes what the sources bring, and does what is due by time.
 
+mod complete;
 mod overdue;
 mod stalls;
 
@@ -9,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::time::Duration;
 
 use detect::Detector;
-use model::{Absent, Incident, Millis, Reading, Reason, Sample, SourceData, Unit, Window};
+use model::{Absent, Millis, Reading, Reason, Sample, SourceData, Unit, Window};
 use store::{IncidentMargins, OpenIncident, SessionStart};
 use thiserror::Error;
 
@@ -27,12 +28,12 @@ use crate::incidents::Incidents;
 use crate::learned_state::LearnedState;
 use crate::notice::{Notice, Notices};
 use crate::pulse::Pulse;
-use crate::queries::{self, QueryWatch};
+use crate::queries::QueryWatch;
 use crate::quiet::Quiet;
 use crate::ring::Ring;
 use crate::signals::OWN;
 use crate::sources;
-use crate::stacks::{RawEvidence, RecentStacks, StackWatch};
+use crate::stacks::{RecentStacks, StackWatch};
 use crate::target::{Shared, Target};
 use crate::wake::Wake;
 
@@ -57,10 +58,6 @@ const ELSEWHERE_EVERY_MS: Millis = 20_000;
 
 /// How often what is usual is written down, milliseconds.
 const LEARNT_EVERY_MS: Millis = 60_000;
-
-/// When the verdict is renewed while a stall lasts, milliseconds after the trigger, after the first
-/// one: evidence that takes long to gather is there by then.
-const RENEWED_MS: [Millis; 5] = [5_000, 30_000, 120_000, 300_000, 540_000];
 
 /// How long the end of a recording waits for the disk.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
@@ -348,19 +345,7 @@ impl Recorder {
             samples: self.taken,
         });
         self.watch_in_flight(now);
-        if let Some(capture) = &mut self.capture {
-            if now >= capture.complete_at(&self.config) {
-                self.write_incident(now);
-            } else if capture.is_open(now)
-                && preliminary_after(capture.preliminary_given, self.config.preliminary_ms)
-                    .is_some_and(|after| now >= capture.stall.trigger + after)
-            {
-                capture.preliminary_given += 1;
-                if let Some((incident, raw)) = self.incident(now) {
-                    self.incidents.announce_preliminary(incident, raw);
-                }
-            }
-        }
+        self.go_on_with_capture(now);
         self.notice_ongoing_stall(now);
         self.notice_elsewhere(now);
         self.keep_learnt(now);
@@ -511,36 +496,21 @@ impl Recorder {
         }
     }
 
-    /// The incident as it is now, and its stacks, which have no names yet.
-    fn incident(&self, now: Millis) -> Option<(Incident, RawEvidence)> {
-        let capture = self.capture.as_ref()?;
-        let server = self.shared.describe(&self.version);
-        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
-        incident.host = self.shared.host();
-        incident.queries = queries::counted_around(&incident);
-        incident
-            .queries
-            .extend(self.queries.between(incident.window));
-        let raw = self.stacks.evidence(incident.window);
-        Some((incident, raw))
-    }
-
-    fn write_incident(&mut self, now: Millis) {
-        if let Some((incident, raw)) = self.incident(now) {
-            self.capture = None;
-            self.incidents.write(incident, raw);
-        }
-    }
-
     fn finish(mut self) {
         self.take_quiet();
         let now = self.clock.now();
-        if let Some((mut incident, raw)) = self.incident(now) {
+        let place = match self.capture {
+            Some(_) => Some(complete::last_place()),
+            None => None,
+        };
+        if let Some(place) = place
+            && let Some((mut incident, raw)) = self.incident(now)
+        {
             if incident.stall.end.is_none() {
                 let detail = "the recorder was stopped during the stall";
                 incident.absent.push(not_recorded(now, detail));
             }
-            self.incidents.write(incident, raw);
+            self.incidents.write(incident, raw, place);
         }
         self.hand_over();
         self.incidents.wait(LAST_FLUSH);
@@ -560,13 +530,5 @@ pub(crate) fn missed(source: &'static str, at: Millis) -> Sample {
         at,
         took_us: 0,
         outcome: Err(Absent::new(source, Reason::Unsupported, detail)),
-    }
-}
-
-/// When the verdict is given that follows so many, milliseconds after the trigger.
-fn preliminary_after(given: usize, first_ms: Millis) -> Option<Millis> {
-    match given.checked_sub(1) {
-        None => Some(first_ms),
-        Some(index) => RENEWED_MS.get(index).copied(),
     }
 }

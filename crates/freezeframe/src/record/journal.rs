@@ -272,13 +272,13 @@ mod tests {
             (Some(OVER), Some("x"))
         );
         assert_eq!(journal.entry("3306", &ended, None).incident, None);
-        let incident = Box::new(made_incident(&IncidentSize::small()));
+        let incident = made_incident(&IncidentSize::small());
         let verdict = verdict(&incident, Path::new("x.frame"));
         let first = verdict.findings.first().unwrap();
         let (cause, level) = (first.cause.clone(), first.level.word());
         let written = Notice::Written {
             path: "x.frame".into(),
-            incident: incident.clone(),
+            incident: Box::new(incident.clone().into()),
             recovered: false,
         };
         let entry = journal.entry("3306", &written, Some(&verdict));

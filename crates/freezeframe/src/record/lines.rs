@@ -308,7 +308,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let teller = teller(dir.path(), verbose);
         let path = PathBuf::from("x.frame");
-        let incident = Box::new(made_incident(&IncidentSize::small()));
+        let incident = made_incident(&IncidentSize::small());
         let explained = || {
             Some(Explained {
                 verdict: verdict(&incident, &path),
@@ -332,11 +332,16 @@ mod tests {
         };
         let written = Notice::Written {
             path: path.clone(),
-            incident: incident.clone(),
+            incident: Box::new(incident.clone().into()),
             recovered: false,
         };
         let joined = Notice::Joined(trigger("work-waits"));
-        let so_far = || (Notice::Preliminary(incident.clone()), explained());
+        let so_far = || {
+            (
+                Notice::Preliminary(Box::new(incident.clone().into())),
+                explained(),
+            )
+        };
         let notices = [
             (begun, None),
             (joined, None),

@@ -148,14 +148,11 @@ impl Reporter {
     /// The verdict on what a notice brings, once for all who are told.
     fn explain(&self, notice: &Notice) -> Option<Explained> {
         match notice {
-            Notice::Preliminary(incident)
-            | Notice::Ended {
+            Notice::Preliminary(incident) => Some(without_page(incident)),
+            Notice::Ended {
                 suppressed: Some(incident),
                 ..
-            } => Some(Explained {
-                verdict: diagnose(incident, causes::catalogue()),
-                page: None,
-            }),
+            } => Some(without_page(incident)),
             Notice::Written { path, incident, .. } => {
                 let verdict = verdict(incident, path);
                 let page = self.page(path, incident, &verdict);
@@ -407,6 +404,14 @@ impl Reporter {
         object["time"] = rfc3339(kernel::clock::wall_ms());
         object["server"] = Value::from(label);
         output::print_json_line(&object)
+    }
+}
+
+/// The verdict on a stall that lasts, or was not captured.
+fn without_page(incident: &model::Incident) -> Explained {
+    Explained {
+        verdict: diagnose(incident, causes::catalogue()),
+        page: None,
     }
 }
 

@@ -8,6 +8,7 @@ use model::{EARLIER_MAX, Incident, Millis, Stall, Trigger, Window};
 use super::Recorder;
 use crate::capture::Capture;
 use crate::capture_requests::CapturePromise;
+use crate::held::Place;
 use crate::notice::Notice;
 use crate::queries;
 
@@ -113,7 +114,7 @@ impl Recorder {
         let now = self.clock.now();
         // The stall before may still be in its last seconds: it is complete enough.
         if self.capture.is_some() {
-            self.write_incident(now);
+            self.write_incident(now, Place::take_anyway());
         }
         let reach = capture.stall.onset.saturating_sub(self.config.before_ms);
         self.earlier.retain(|stall| stall.to > reach);
