@@ -112,18 +112,19 @@ impl Baseline {
     }
 
     /// All values that count; none until enough time is covered.
-    fn known(&self) -> Vec<f64> {
-        if self.covered_ms() >= self.min_ms {
-            self.values.iter().map(|(_, value)| *value).collect()
-        } else {
-            self.learnt.clone()
-        }
+    fn known(&self) -> impl Iterator<Item = f64> {
+        let is_covered = self.covered_ms() >= self.min_ms;
+        let values = self.values.iter().map(|(_, value)| *value);
+        let learnt = self.learnt.iter().copied();
+        values
+            .take(if is_covered { usize::MAX } else { 0 })
+            .chain(learnt.take(if is_covered { 0 } else { usize::MAX }))
     }
 
     /// The median; absent until enough time is covered.
     pub(crate) fn median(&self) -> Option<f64> {
         *self.median.get_or_init(|| {
-            let mut known = self.known();
+            let mut known: Vec<f64> = self.known().collect();
             let half = known.len() / 2;
             let is_there = half < known.len();
             is_there.then(|| *known.select_nth_unstable_by(half, f64::total_cmp).1)
@@ -148,8 +149,10 @@ impl Baseline {
 
     /// The mean; absent until enough time is covered.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let known = self.known();
-        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let (count, sum) = self
+            .known()
+            .fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+        let mean: f64 = sum / count;
         mean.is_finite().then_some(mean)
     }
 }

@@ -1,5 +1,6 @@
 //! Signals over time: the store that ring, history and incident share, and the measures of a window.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::{Millis, Reading, Sample, SignalKind, Unit, Window, matches_pattern};
@@ -47,7 +48,32 @@ pub struct Timeline {
     by_name: HashMap<String, usize>,
     /// By source, the series of its last readings in their order: mostly the next ones have the same, and none has to be
     /// looked for.
-    order: Vec<Vec<usize>>,
+    order: Vec<Vec<Place>>,
+    /// By source, its series: a probe that brings two values five times a second has nothing to do with the five hundred
+    /// of the status.
+    of_source: Vec<Vec<usize>>,
+}
+
+/// What stood at a place of a source's last readings.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    series: usize,
+    /// Its name where the program has it for good: the same text at the same place is the same name, and is not read.
+    name: Option<&'static str>,
+}
+
+impl Place {
+    fn of(series: usize, name: &Cow<'static, str>) -> Self {
+        let name = match name {
+            Cow::Borrowed(name) => Some(*name),
+            Cow::Owned(_) => None,
+        };
+        Self { series, name }
+    }
+
+    fn is_of(&self, name: &str) -> bool {
+        self.name.is_some_and(|known| std::ptr::eq(known, name))
+    }
 }
 
 /// How many values of a window become one.
@@ -91,11 +117,13 @@ impl Timeline {
             self.order.resize_with(source + 1, Vec::new);
         }
         for (place, reading) in readings.iter().enumerate() {
-            let known = self.order[source].get(place).copied();
-            let known = known.filter(|index| {
-                let series = self.series.get(*index);
-                series.is_some_and(|series| series.name == reading.name)
+            let known = self.order[source].get(place);
+            let known = known.filter(|known| {
+                let series = self.series.get(known.series);
+                known.is_of(&reading.name)
+                    || series.is_some_and(|series| series.name == reading.name)
             });
+            let known = known.map(|known| known.series);
             let known = known.or_else(|| self.by_name.get(reading.name.as_ref()).copied());
             let index = match known {
                 Some(index) => index,
@@ -113,9 +141,9 @@ impl Timeline {
             };
             let order = &mut self.order[source];
             match order.get_mut(place) {
-                Some(known) => *known = index,
+                Some(known) => *known = Place::of(index, &reading.name),
                 // A reading that was left out has no place.
-                None => order.push(index),
+                None => order.push(Place::of(index, &reading.name)),
             }
             let series = &mut self.series[index];
             if series.source == source {
@@ -123,12 +151,8 @@ impl Timeline {
                 series.values.push(reading.value);
             }
         }
-        for series in self
-            .series
-            .iter_mut()
-            .filter(|series| series.source == source)
-        {
-            series.values.resize(length, f64::NAN);
+        for index in self.of_source.get(source).into_iter().flatten() {
+            self.series[*index].values.resize(length, f64::NAN);
         }
     }
 
@@ -146,8 +170,21 @@ impl Timeline {
     pub fn add_series(&mut self, series: Series) -> usize {
         let index = self.series.len();
         self.by_name.insert(series.name.clone(), index);
+        let source = series.source;
         self.series.push(series);
+        self.note_source(source, index);
         index
+    }
+
+    fn sources_of_series(&self) -> Vec<usize> {
+        self.series.iter().map(|series| series.source).collect()
+    }
+
+    fn note_source(&mut self, source: usize, series: usize) {
+        if self.of_source.len() <= source {
+            self.of_source.resize_with(source + 1, Vec::new);
+        }
+        self.of_source[source].push(series);
     }
 
     fn source_index(&mut self, name: &str) -> usize {
@@ -181,6 +218,10 @@ impl Timeline {
             .retain(|series| series.values.iter().any(|value| !value.is_nan()));
         if self.series.len() != before {
             self.order.clear();
+            self.of_source.clear();
+            for (index, source) in (0..).zip(self.sources_of_series()) {
+                self.note_source(source, index);
+            }
             self.by_name = (0..)
                 .zip(&self.series)
                 .map(|(index, series)| (series.name.clone(), index))

@@ -1,6 +1,6 @@
-//! Samples that can wait for the recorder's next turn: the usual answers of the query probe, five a second. To wake the
-//! recorder for each costs more than to take it, and they change nothing before another source brings something, or the
-//! quarter of a second is over.
+//! Samples that can wait for the recorder's next turn: the usual answers of the probes, six a second; the status, which the
+//! sessions follow; the recorder's own figures. To wake the recorder for each costs more than to take it, and they change
+//! nothing before another source brings something, or the quarter of a second is over.
 
 use std::sync::{Mutex, PoisonError};
 

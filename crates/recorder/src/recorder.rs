@@ -309,9 +309,9 @@ impl Recorder {
     }
 
     fn notice_news(&mut self, sample: &Sample) {
-        let absences: &[Absent] = match &sample.outcome {
-            Ok(taken) => &taken.absent,
-            Err(absent) => std::slice::from_ref(absent),
+        let (absences, has_facts) = match &sample.outcome {
+            Ok(taken) => (&taken.absent[..], !taken.facts.is_empty()),
+            Err(absent) => (std::slice::from_ref(absent), false),
         };
         for absent in absences {
             let key = (absent.what.clone(), absent.reason);
@@ -320,7 +320,8 @@ impl Recorder {
                 self.notices.send(Notice::Absent(absent.clone()));
             }
         }
-        if let Some(version) = self.ring.fact("server.version")
+        if has_facts
+            && let Some(version) = self.ring.fact("server.version")
             && version != self.version
         {
             self.version = version.to_owned();

@@ -39,8 +39,8 @@ pub use os_threads::thread_sessions;
 pub use own::{OwnStatementFilter, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_query};
 pub use queries::{
-    compressed_sessions, innodb_status, innodb_taken, processlist, processlist_taken, status,
-    variable_fact, variables, version,
+    VariablesSeen, compressed_sessions, innodb_status, innodb_taken, processlist,
+    processlist_taken, status, variable_fact, variables, version,
 };
 pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};
 pub use server_version::{Flavor, ServerVersion};

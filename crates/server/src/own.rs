@@ -10,6 +10,10 @@ use model::QueryDigest;
 /// Classes that are counted; our own statements have some thirty.
 const CLASSES_MAX: usize = 300;
 
+/// Statements whose fingerprint is kept, and how long each may be, bytes: others have a time or a number in them.
+const FINGERPRINTS_MAX: usize = 64;
+const STATEMENT_BYTES_MAX: usize = 200;
+
 /// The commands that our own statements are. Each is told from the beginning: of a counter that appears later nobody
 /// knows that it was nothing before.
 const COMMANDS: [&str; 9] = [
@@ -35,18 +39,52 @@ pub struct OwnStatements(Arc<Mutex<Counts>>);
 #[derive(Debug, Default)]
 struct Counts {
     /// By fingerprint.
-    classes: BTreeMap<String, u64>,
+    classes: BTreeMap<String, Class>,
+    /// The fingerprints of statements that are sent again and again, as the probes' are: made once.
+    fingerprints: BTreeMap<String, String>,
     /// Connections that were ended in order.
     quits: u64,
+}
+
+/// Statements of one class.
+#[derive(Debug)]
+struct Class {
+    /// The counter that they move.
+    command: String,
+    count: u64,
+}
+
+impl Counts {
+    fn add(&mut self, fingerprint: &str, count: u64) {
+        if let Some(class) = self.classes.get_mut(fingerprint) {
+            class.count += count;
+        } else if self.classes.len() < CLASSES_MAX {
+            let command = command_of(fingerprint);
+            self.classes
+                .insert(fingerprint.to_owned(), Class { command, count });
+        }
+    }
 }
 
 impl OwnStatements {
     /// Counts a statement, before it is sent: a server that counts it has got it.
     pub(crate) fn add(&self, statement: &str) {
+        let mut counts = lock(&self.0);
+        let counts = &mut *counts;
+        if let Some(fingerprint) = counts.fingerprints.get(statement) {
+            if let Some(class) = counts.classes.get_mut(fingerprint) {
+                class.count += 1;
+            }
+            return;
+        }
         let fingerprint = sql::fingerprint(statement);
-        let classes = &mut lock(&self.0).classes;
-        if classes.len() < CLASSES_MAX || classes.contains_key(&fingerprint) {
-            *classes.entry(fingerprint).or_default() += 1;
+        counts.add(&fingerprint, 1);
+        let is_known = counts.classes.contains_key(&fingerprint);
+        let is_short = statement.len() <= STATEMENT_BYTES_MAX;
+        if is_known && is_short && counts.fingerprints.len() < FINGERPRINTS_MAX {
+            counts
+                .fingerprints
+                .insert(statement.to_owned(), fingerprint);
         }
     }
 
@@ -59,8 +97,8 @@ impl OwnStatements {
     /// (sql/sql_parse.cc, `dispatch_command`: all commands but those with `CF_SKIP_QUESTIONS`).
     pub fn questions(&self) -> u64 {
         let counts = lock(&self.0);
-        let statements = counts.classes.values();
-        statements.fold(counts.quits, |sum, count| sum.saturating_add(*count))
+        let statements = counts.classes.values().map(|class| class.count);
+        statements.fold(counts.quits, u64::saturating_add)
     }
 
     /// Takes over what was counted elsewhere.
@@ -71,22 +109,29 @@ impl OwnStatements {
         let taken = std::mem::take(&mut *lock(&other.0));
         let mut counts = lock(&self.0);
         counts.quits += taken.quits;
-        for (fingerprint, count) in taken.classes {
-            *counts.classes.entry(fingerprint).or_default() += count;
+        for (fingerprint, class) in taken.classes {
+            counts.add(&fingerprint, class.count);
         }
     }
 
     /// How often each class was sent, by its fingerprint.
     pub fn by_fingerprint(&self) -> BTreeMap<String, u64> {
-        lock(&self.0).classes.clone()
+        let counts = lock(&self.0);
+        let classes = counts.classes.iter();
+        classes
+            .map(|(fingerprint, class)| (fingerprint.clone(), class.count))
+            .collect()
     }
 
     /// How often each status counter `Com_…` was moved by them, by its name without that prefix.
     pub fn by_command(&self) -> BTreeMap<String, u64> {
         let known = COMMANDS.iter().map(|name| ((*name).to_owned(), 0));
         let mut commands: BTreeMap<String, u64> = known.collect();
-        for (fingerprint, count) in &lock(&self.0).classes {
-            *commands.entry(command_of(fingerprint)).or_default() += count;
+        for class in lock(&self.0).classes.values() {
+            match commands.get_mut(&class.command) {
+                Some(count) => *count += class.count,
+                None => drop(commands.insert(class.command.clone(), class.count)),
+            }
         }
         commands
     }

@@ -115,11 +115,11 @@ fn waiting_since(sessions: &[(f64, &Row)]) -> Option<f64> {
 /// Galera's appliers are listed as sleeping whatever they do: their state tells when one is stuck.
 /// One that waits for work has nothing to do.
 fn is_waiting_applier(row: &Row) -> bool {
+    if row.get("command") != "Sleep" || row.get("user") != "system user" {
+        return false;
+    }
     let state = row.get("state").to_ascii_lowercase();
-    row.get("command") == "Sleep"
-        && row.get("user") == "system user"
-        && state.contains("waiting for ")
-        && !["event", "work"].iter().any(|idle| state.contains(idle))
+    state.contains("waiting for ") && !["event", "work"].iter().any(|idle| state.contains(idle))
 }
 
 /// The histograms as signals.
@@ -145,10 +145,13 @@ pub(crate) fn readings(list: &ProcessList) -> Vec<Reading> {
 }
 
 fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
-    let name = if counts.len() >= NAMES_MAX && !counts.contains_key(name) {
-        OTHER
-    } else {
-        name
+    if let Some(count) = counts.get_mut(name) {
+        *count += 1;
+        return;
+    }
+    let name = match counts.len() >= NAMES_MAX {
+        true => OTHER,
+        false => name,
     };
     *counts.entry(name.to_owned()).or_default() += 1;
 }

@@ -123,7 +123,16 @@ fn asks_everything(kind: ServerKind, version: &str) {
     };
     assert!(value("status.Threads_connected").is_some_and(|n| n >= 2.0));
     assert!(value("status.Com_select").is_some_and(|n| n >= 1.0));
-    let facts = server::variables(&mut session).unwrap();
+    let mut seen = None;
+    let facts = server::variables(&mut session, &mut seen).unwrap();
+    // The same again is no news, and what changed is.
+    assert_eq!(server::variables(&mut session, &mut seen).unwrap(), []);
+    session.execute("SET GLOBAL max_connections = 123").unwrap();
+    let again = server::variables(&mut session, &mut seen).unwrap();
+    let is_told = |fact: &model::Fact| {
+        (fact.name.as_str(), fact.value.as_str()) == ("variables.max_connections", "123")
+    };
+    assert!(again.iter().any(is_told), "{again:?}");
     assert!(
         facts
             .iter()

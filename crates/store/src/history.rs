@@ -180,7 +180,9 @@ impl History {
             let order = self.order.entry(sample.source).or_default();
             let readings = taken.readings.iter().enumerate();
             for (place, reading) in readings.filter(|(_, reading)| !reading.value.is_nan()) {
-                let known = order.get(place).filter(|(name, _)| *name == reading.name);
+                let known = order
+                    .get(place)
+                    .filter(|(name, _)| is_same(name, &reading.name));
                 let known = known.map(|(_, id)| *id);
                 let known = known.or_else(|| self.signal_ids.get(reading.name.as_ref()).copied());
                 let id = match known {
@@ -205,7 +207,11 @@ impl History {
                 };
                 let is_next = place == order.len();
                 match order.get_mut(place) {
-                    Some((_, known)) if *known == id => {}
+                    Some((name, known)) if *known == id => {
+                        if let Cow::Borrowed(kept) = reading.name {
+                            *name = Cow::Borrowed(kept);
+                        }
+                    }
                     Some(known) => *known = (reading.name.clone(), id),
                     None if is_next => order.push((reading.name.clone(), id)),
                     None => {}
@@ -348,6 +354,11 @@ impl History {
         }
         Ok(recovered)
     }
+}
+
+/// Most names are kept once for the whole program: the same text at the same place need not be read.
+fn is_same(name: &str, other: &str) -> bool {
+    std::ptr::eq(name, other) || name == other
 }
 
 fn known_ids(

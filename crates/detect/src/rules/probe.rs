@@ -76,10 +76,10 @@ impl Probe {
         self.was_late = false;
     }
 
-    /// How long one must take that tells of the server, microseconds.
-    fn limit_us(&self, now: &Now<'_>) -> f64 {
+    /// How long one must take that tells of the server, microseconds. `was_late`: the one before.
+    fn limit_us(&self, now: &Now<'_>, was_late: bool) -> f64 {
         let limit_ms = now.config.probe_limit_ms;
-        let limit_ms = match self.connects && !self.was_late && !others_wait(now) {
+        let limit_ms = match self.connects && !was_late && !others_wait(now) {
             true => limit_ms.max(LOST_PACKET_MS),
             false => limit_ms,
         };
@@ -95,11 +95,11 @@ impl Probe {
             }
             self.kills = Some(kills);
         }
-        let (limit_us, limit_ms) = (self.limit_us(now), now.config.probe_limit_ms);
+        let limit_ms = now.config.probe_limit_ms;
         let since = |us: f64| at.saturating_sub((us / 1000.0) as Millis);
         if let Some(us) = number(sample, self.waiting) {
             let is_back = self.back_at.is_some_and(|back| since(us) < back);
-            if !self.armed || us < limit_us || is_back {
+            if !self.armed || is_back || us < self.limit_us(now, self.was_late) {
                 return Sign::Unclear;
             }
             self.gone = false;
@@ -121,6 +121,7 @@ impl Probe {
             self.back_at = Some(at);
         }
         let us = number(sample, self.latency).unwrap_or(0.0).max(0.0);
+        let was_late = self.was_late;
         self.was_late = us >= limit_ms as f64 * 1000.0;
         // A refused login is an answer too: its absence tells, without a login, of a server that
         // stands still.
@@ -146,7 +147,7 @@ impl Probe {
         if us < limit_ms as f64 * 500.0 {
             return answered;
         }
-        if us < limit_us {
+        if us < self.limit_us(now, was_late) {
             return Sign::Unclear;
         }
         self.gone = false;

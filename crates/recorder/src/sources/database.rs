@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use model::{Absent, Fact, Millis, Reading, Reason, SignalKind, SourceData, Unit, Window};
+use model::{Absent, Fact, Millis, Reading, Reason, Sample, SignalKind, SourceData, Unit, Window};
 use server::digests::{DigestCoverage, DigestReader};
 use server::{Address, ServerError, Session, Waits};
 
@@ -22,6 +22,7 @@ pub(crate) struct DatabaseState {
     session: Option<Session>,
     backoff: Backoff,
     variables: HashMap<String, String>,
+    variables_seen: Option<server::VariablesSeen>,
     /// The sources that a trigger asks for at once.
     burst: Burst,
     clock: RecorderClock,
@@ -92,6 +93,11 @@ impl State for DatabaseState {
     const THREAD: &'static str = "ff-database";
     const IS_SCATTERED: bool = true;
 
+    /// The sessions are looked at right behind the status, and what they tell takes it along.
+    fn can_wait(sample: &Sample) -> bool {
+        sample.source == "status" && sample.outcome.is_ok()
+    }
+
     fn new(context: &Context) -> Self {
         Self {
             clock: context.clock.clone(),
@@ -108,6 +114,7 @@ impl State for DatabaseState {
             session: None,
             backoff: Backoff::new(),
             variables: HashMap::new(),
+            variables_seen: None,
             burst: Burst::default(),
             again: Again::No,
             pace: detect::Pace::default(),
@@ -338,12 +345,15 @@ pub(crate) static VARIABLES: Reader<DatabaseState> = Reader {
 
 /// All variables at first, then only those that changed.
 fn variables(state: &mut DatabaseState) -> Outcome {
-    let mut taken = state.ask("variables", |session| {
+    let mut seen = state.variables_seen.take();
+    let outcome = state.ask("variables", |session| {
         Ok(SourceData {
-            facts: server::variables(session)?,
+            facts: server::variables(session, &mut seen)?,
             ..SourceData::default()
         })
-    })?;
+    });
+    state.variables_seen = seen;
+    let mut taken = outcome?;
     taken.facts.retain(|fact| {
         let before = state
             .variables

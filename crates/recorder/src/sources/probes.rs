@@ -24,6 +24,12 @@ const LATE: Duration = Duration::from_millis(500);
 /// One that takes less is as usual: nobody has to know of it at once.
 const USUAL: Duration = Duration::from_millis(50);
 
+/// Whether a probe was answered, and soon.
+fn is_usual(sample: &Sample, outcome: &str) -> bool {
+    let is_answered = sample.value(outcome) == Some(ProbeOutcome::Ok.code());
+    is_answered && sample.took_us < USUAL.as_micros() as u64
+}
+
 /// The query probe's kept connection.
 pub(crate) struct QueryProbe {
     shared: Arc<Shared>,
@@ -38,8 +44,7 @@ impl State for QueryProbe {
     const THREAD: &'static str = "ff-queryprobe";
 
     fn can_wait(sample: &Sample) -> bool {
-        let is_answered = sample.value("probe.query_outcome") == Some(ProbeOutcome::Ok.code());
-        is_answered && sample.took_us < USUAL.as_micros() as u64
+        is_usual(sample, "probe.query_outcome")
     }
 
     fn new(context: &Context) -> Self {
@@ -125,6 +130,10 @@ pub(crate) struct ConnectProbe {
 
 impl State for ConnectProbe {
     const THREAD: &'static str = "ff-connectprobe";
+
+    fn can_wait(sample: &Sample) -> bool {
+        is_usual(sample, "probe.connect_outcome")
+    }
 
     fn new(context: &Context) -> Self {
         Self {

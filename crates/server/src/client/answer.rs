@@ -67,6 +67,22 @@ impl Rows {
             .push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
     }
 
+    /// Room for what an answer like this one had last time.
+    fn with_room(size: Size) -> Self {
+        Self {
+            text: String::with_capacity(size.bytes),
+            ends: Vec::with_capacity(size.values),
+            count: 0,
+        }
+    }
+
+    fn size(&self) -> Size {
+        Size {
+            bytes: self.text.len(),
+            values: self.ends.len(),
+        }
+    }
+
     fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<u32>()
     }
@@ -86,15 +102,44 @@ impl Rows {
     }
 }
 
+/// What the rows of an answer take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    bytes: usize,
+    values: usize,
+}
+
+/// What the last answers of a connection took, by their columns: the next one like it gets its room at once, and does not
+/// grow into it step by step.
+#[derive(Debug, Default)]
+pub(super) struct Sizes([Size; SIZES_COLUMNS]);
+
+/// Answers of so many columns and more have no size.
+const SIZES_COLUMNS: usize = 16;
+
+impl Sizes {
+    fn of(&self, columns: usize) -> Size {
+        self.0.get(columns).copied().unwrap_or_default()
+    }
+
+    fn keep(&mut self, columns: usize, size: Size) {
+        if let Some(known) = self.0.get_mut(columns) {
+            *known = size;
+        }
+    }
+}
+
 /// Reads the answer to a statement; at most `rows_max` rows are kept. Also tells whether the connection can be used for
 /// another statement: after an error of the server it can, if that came in order.
 pub(super) fn read(
     packets: &mut Packets,
+    sizes: &mut Sizes,
     rows_max: usize,
     deadline: &Deadline,
 ) -> (Result<Answer, ClientError>, bool) {
     let mut reading = Reading {
         packets,
+        sizes,
         packet: Vec::new(),
         in_order: true,
     };
@@ -106,6 +151,7 @@ pub(super) fn read(
 
 struct Reading<'a> {
     packets: &'a mut Packets,
+    sizes: &'a mut Sizes,
     packet: Vec<u8>,
     in_order: bool,
 }
@@ -159,7 +205,14 @@ impl Reading<'_> {
         if !is_end(&self.packet) {
             return Err(ClientError::garbled("its columns have no end"));
         }
+        let columns = answer.columns.len();
+        if rows_max > 0 {
+            answer.rows = Rows::with_room(self.sizes.of(columns));
+        }
         self.rows(&mut answer, rows_max, deadline)?;
+        if rows_max > 0 {
+            self.sizes.keep(columns, answer.rows.size());
+        }
         Ok(answer)
     }
 

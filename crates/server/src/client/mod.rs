@@ -47,6 +47,7 @@ const QUERY: u8 = 3;
 /// A connection that is logged in.
 pub(crate) struct Client {
     packets: Packets,
+    sizes: answer::Sizes,
     id: u32,
     /// The next statement can be sent: the last one was answered to its end.
     usable: bool,
@@ -65,6 +66,7 @@ impl Client {
         let usable = packets.is_drained();
         Ok(Self {
             packets,
+            sizes: answer::Sizes::default(),
             id,
             usable,
         })
@@ -101,7 +103,7 @@ impl Client {
         self.packets.allow(limits::ANSWER_BYTES_MAX);
         self.packets.restart();
         self.packets.send(&packet, deadline)?;
-        let (answer, usable) = answer::read(&mut self.packets, rows_max, deadline);
+        let (answer, usable) = answer::read(&mut self.packets, &mut self.sizes, rows_max, deadline);
         self.usable = usable;
         answer
     }

@@ -31,6 +31,8 @@ pub(super) struct Stream {
     host: String,
     peer: Option<IpAddr>,
     tls: Option<Box<Encrypted>>,
+    /// Something was sent since the last byte that came: nothing is there yet, and is waited for at once.
+    is_asked: bool,
     /// The server's certificate was verified.
     is_verified: bool,
 }
@@ -86,6 +88,9 @@ impl Stream {
         if let Some(tls) = &mut self.tls {
             return tls.read(&self.socket, into, deadline);
         }
+        if std::mem::take(&mut self.is_asked) {
+            deadline.wait(self.socket.as_fd(), PollFlags::IN)?;
+        }
         loop {
             // Looked at each time: a server that sends without end would never make us wait.
             deadline.left()?;
@@ -108,6 +113,7 @@ impl Stream {
         if let Some(tls) = &mut self.tls {
             return tls.write(&self.socket, bytes, deadline);
         }
+        self.is_asked = true;
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
@@ -148,6 +154,7 @@ fn unix(path: &Path, deadline: &Deadline) -> Result<Stream, ClientError> {
                     host: "localhost".to_owned(),
                     peer: None,
                     tls: None,
+                    is_asked: false,
                     is_verified: false,
                 });
             }
@@ -196,6 +203,7 @@ fn tcp(host: &str, address: SocketAddr, deadline: &Deadline) -> Result<Stream, C
         host: host.trim_matches(['[', ']']).to_owned(),
         peer: Some(address.ip()),
         tls: None,
+        is_asked: false,
         is_verified: false,
     })
 }
