@@ -118,7 +118,7 @@ impl Capture {
             host: host_name(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             server,
-            clock: clock.clock().clone(),
+            clock: clock.clock(),
             stall,
             window: Window {
                 from: self.stall.onset.saturating_sub(config.before_ms),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-use model::{Absent, Millis, Sample, Server, TextKind};
+use model::{Absent, Clock, Millis, Sample, Server, TextKind};
 use store::OpenIncident;
 
 use crate::history_thread::{HistoryCommand, HistoryStart, HistoryThread};
@@ -122,6 +122,11 @@ impl HistoryQueue {
 
     pub(crate) fn server(&mut self, server: Server) {
         self.send(HistoryCommand::Server(server));
+    }
+
+    /// The time of day was set: what follows belongs to this clock.
+    pub(crate) fn clock(&mut self, clock: Clock) {
+        self.send(HistoryCommand::Clock(clock));
     }
 
     pub(crate) fn incident(&mut self, incident: OpenIncident) {

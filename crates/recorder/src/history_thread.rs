@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
-use model::{Absent, Fact, Millis, Reason, Sample, Server, SourceData, TimedAbsent};
+use model::{Absent, Clock, Fact, Millis, Reason, Sample, Server, SourceData, TimedAbsent};
 use store::{
     History, HistoryLimits, IncidentMargins, OpenIncident, Recovered, SessionStart, StoreError,
     read_summary, write_incident,
@@ -35,6 +35,8 @@ const RETRY: Duration = Duration::from_secs(30);
 pub(crate) enum HistoryCommand {
     Samples(Vec<Sample>),
     Server(Server),
+    /// The time of day was set.
+    Clock(Clock),
     Incident(OpenIncident),
     /// The incident's file is there.
     Written(String),
@@ -68,6 +70,8 @@ pub(crate) struct HistoryThread {
     facts: BTreeMap<String, String>,
     server: Option<Server>,
     open_incident: Option<OpenIncident>,
+    /// The clock is another one than the history's session began with.
+    session_due: bool,
     retained_at: Millis,
     now: Millis,
 }
@@ -83,6 +87,7 @@ impl HistoryThread {
             facts: BTreeMap::new(),
             server: None,
             open_incident: None,
+            session_due: false,
             retained_at: 0,
             now: 0,
         }
@@ -114,6 +119,10 @@ impl HistoryThread {
                 }
             }
             HistoryCommand::Server(server) => self.server = Some(server.clone()),
+            HistoryCommand::Clock(clock) => {
+                self.start.session.clock = clock.clone();
+                self.session_due = true;
+            }
             HistoryCommand::Incident(incident) => self.open_incident = Some(incident.clone()),
             HistoryCommand::Written(id) => {
                 self.open_incident.take_if(|open| open.id == *id);
@@ -132,6 +141,14 @@ impl HistoryThread {
             // At the end of a recording; what fails here is still in the log.
             let _ = self.history.as_ref().map(History::checkpoint);
             let _ = done.try_send(());
+            return;
+        }
+        if matches!(command, HistoryCommand::Clock(_)) {
+            if self.trouble.is_none()
+                && let Err(error) = self.write_what_must_be_there()
+            {
+                self.meet_trouble(&error);
+            }
             return;
         }
         let history = self.history.as_mut().filter(|_| self.trouble.is_none());
@@ -162,7 +179,9 @@ impl HistoryThread {
             HistoryCommand::Server(server) => history.note_server(server),
             HistoryCommand::Incident(incident) => history.note_incident(incident),
             HistoryCommand::Written(id) => history.forget_incident(id),
-            HistoryCommand::Learnt(_) | HistoryCommand::Flush(_) => Ok(()),
+            HistoryCommand::Clock(_) | HistoryCommand::Learnt(_) | HistoryCommand::Flush(_) => {
+                Ok(())
+            }
         };
         if let Err(error) = result {
             if let HistoryCommand::Samples(samples) = command {
@@ -215,6 +234,7 @@ impl HistoryThread {
                     self.notices.send(Notice::HistoryTrouble(note));
                 }
                 self.history = Some(history);
+                self.session_due = false;
                 let result = self
                     .write_recovered()
                     .and_then(|()| self.write_what_must_be_there());
@@ -231,6 +251,10 @@ impl HistoryThread {
         let Some(history) = &mut self.history else {
             return Ok(());
         };
+        if self.session_due {
+            history.begin_session(&self.start.session)?;
+            self.session_due = false;
+        }
         let facts = self.facts.iter();
         let facts: Vec<Fact> = facts.map(|(name, value)| Fact::new(name, value)).collect();
         if !facts.is_empty() {

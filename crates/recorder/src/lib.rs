@@ -51,8 +51,9 @@
 //!
 //! **A panic in a reader** costs that reading (`guard.rs`, `worker.rs`). The absence says where; nothing is printed.
 //!
-//! **Time** is CLOCK_BOOTTIME since the session's start. The wall clock is an anchor, and its steps are a signal
-//! (`clock.wall_offset_ms`). A pause of the whole machine shows as `recorder.late_ms`.
+//! **Time** is CLOCK_BOOTTIME since the session's start. The wall clock is an anchor. Its steps are a signal
+//! (`clock.wall_offset_ms`), and a large one begins another session of the history, so that what follows is found under the
+//! time that is right (`clock.rs`). A pause of the whole machine shows as `recorder.late_ms`.
 //!
 //! **The pulse** (`recorder/src/pulse.rs`) is atomics that the recorder's thread writes and the status address reads:
 //! a recorder that hangs shows by the age of its beat.

@@ -56,6 +56,9 @@ const UNKNOWN_AFTER_MS: Millis = 35_000;
 /// incident looks back.
 const ELSEWHERE_EVERY_MS: Millis = 20_000;
 
+/// How often it is looked whether the time of day was set, milliseconds: each time begins a new part of the history.
+const CLOCK_EVERY_MS: Millis = 15_000;
+
 /// How often what is usual is written down, milliseconds.
 const LEARNT_EVERY_MS: Millis = 60_000;
 
@@ -113,6 +116,7 @@ pub struct Recorder {
     /// The stall that lasts, captured or not.
     lasting: Option<OngoingStall>,
     learnt_due: Millis,
+    clock_due: Millis,
     elsewhere_due: Millis,
     /// The last stall that is over.
     earlier: Vec<Window>,
@@ -159,7 +163,7 @@ impl Recorder {
                     limits,
                     free: config.retention.free,
                     session: SessionStart {
-                        clock: clock.clock().clone(),
+                        clock: clock.clock(),
                         host: shared.host(),
                         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
                         server: server.clone(),
@@ -220,6 +224,7 @@ impl Recorder {
             capture: None,
             lasting: None,
             learnt_due: LEARNT_EVERY_MS,
+            clock_due: CLOCK_EVERY_MS,
             elsewhere_due: 0,
             earlier: Vec::new(),
             unknown_told: false,
@@ -350,6 +355,7 @@ impl Recorder {
         self.notice_ongoing_stall(now);
         self.notice_elsewhere(now);
         self.keep_learnt(now);
+        self.follow_clock(now);
         self.note_written();
         self.notice_unknown_signals(now);
         let keep_from = match &self.capture {
@@ -404,6 +410,22 @@ impl Recorder {
         let shared = self.shared.clone();
         for row in model::SOURCES.iter().filter(|row| shared.misses(row)) {
             self.note(missed(row.name, now));
+        }
+    }
+
+    /// What is recorded after the time of day was set is kept under the time that is right, as the restart of a recorder
+    /// would do. A stall that is being captured keeps the time that it began with.
+    fn follow_clock(&mut self, now: Millis) {
+        if now < self.clock_due || self.capture.is_some() {
+            return;
+        }
+        self.clock_due = now + CLOCK_EVERY_MS;
+        if !self.clock.follow_wall() {
+            return;
+        }
+        self.hand_over();
+        if let Some(writer) = &mut self.writer {
+            writer.clock(self.clock.clock());
         }
     }
 

@@ -54,6 +54,9 @@ pub struct History {
     /// Held as long as we record: another recorder would take our open incident for a dead one's.
     _lock: File,
     pub(crate) session: i64,
+    /// All that this process began, with the time of day at their common zero as the first one had it.
+    pub(crate) own_sessions: Vec<i64>,
+    pub(crate) begun_wall_ms: i64,
     pub(crate) limits: HistoryLimits,
     signal_ids: HashMap<String, u32>,
     source_ids: HashMap<String, u32>,
@@ -99,6 +102,8 @@ impl History {
             path: path.to_owned(),
             _lock: lock,
             session,
+            own_sessions: vec![session],
+            begun_wall_ms: start.clock.wall_at_zero_ms,
             limits,
             signal_ids: HashMap::new(),
             source_ids: HashMap::new(),
@@ -123,13 +128,29 @@ impl History {
     pub fn append(&mut self, samples: &[Sample]) -> Result<(), StoreError> {
         let result = self.try_append(samples);
         if result.is_err() {
-            self.last.clear();
-            self.signal_ids.clear();
-            self.order.clear();
-            self.source_ids.clear();
-            self.minute = Millis::MAX;
+            self.begin_anew();
         }
         result.map_err(StoreError::sqlite(&self.path))
+    }
+
+    /// Nothing is known of what the session has.
+    fn begin_anew(&mut self) {
+        self.last.clear();
+        self.signal_ids.clear();
+        self.order.clear();
+        self.source_ids.clear();
+        self.minute = Millis::MAX;
+    }
+
+    /// Begins another session with the same zero, because the time of day was set: what is added from here on is found
+    /// under the new one.
+    pub fn begin_session(&mut self, start: &SessionStart) -> Result<(), StoreError> {
+        self.session =
+            begin_session(&self.connection, start).map_err(StoreError::sqlite(&self.path))?;
+        self.own_sessions.push(self.session);
+        self.begin_anew();
+        self.fresh = true;
+        Ok(())
     }
 
     fn try_append(&mut self, samples: &[Sample]) -> rusqlite::Result<()> {

@@ -36,12 +36,8 @@ impl History {
 
     fn try_retain(&mut self, now: Millis) -> rusqlite::Result<()> {
         let age_ms = self.limits.age.as_millis() as i64;
-        let wall_at_zero: i64 = self.connection.query_row(
-            "SELECT wall_at_zero_ms FROM session WHERE id = ?1",
-            [self.session],
-            |row| row.get(0),
-        )?;
-        let oldest_wall = wall_at_zero + now as i64 - age_ms;
+        // By the time of day that it began with: one that is set ahead by a day makes nothing older.
+        let oldest_wall = self.begun_wall_ms + now as i64 - age_ms;
         let sessions: Vec<(i64, i64)> = self
             .connection
             .prepare("SELECT id, wall_at_zero_ms FROM session")?
@@ -49,6 +45,10 @@ impl History {
             .collect::<Result<_, _>>()?;
         keep_reserve(&self.path);
         for (session, zero) in sessions {
+            let zero = match self.own_sessions.contains(&session) {
+                true => self.begun_wall_ms,
+                false => zero,
+            };
             self.delete_before(session, oldest_wall - zero)?;
         }
         while used_bytes(&self.connection)? > self.limits.bytes {

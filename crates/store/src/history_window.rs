@@ -1,6 +1,7 @@
 //! Stretches of a history, read beside the recorder that writes it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -230,17 +231,18 @@ fn read(
     let mut incident: Option<Incident> = None;
     let (mut recorded_ms, mut damaged_chunks) = (0, 0);
     let mut account = ReadBudget::new(WINDOW_BYTES_MAX);
-    for session in sessions(connection)? {
-        let inside = of_session(connection, &session, from, to)?.ms;
-        if inside == 0 {
+    let mut all = sessions(connection)?;
+    for (index, stretch) in stretches(connection, &all, (begin, from, to))? {
+        let Some(session) = all.get_mut(index) else {
             continue;
-        }
+        };
+        let inside = of_session(connection, session, stretch.start.max(from), stretch.end)?.ms;
         recorded_ms += inside;
         let zero = session.clock.wall_at_zero_ms;
         let own = |wall: i64| u64::try_from(wall.saturating_sub(zero)).unwrap_or(0);
         let of_time = Window {
-            from: own(begin),
-            to: own(to),
+            from: own(stretch.start),
+            to: own(stretch.end),
         };
         let place = TimelineTarget {
             shift: zero.saturating_sub(begin),
@@ -249,7 +251,7 @@ fn read(
                 false => 0,
             },
         };
-        let into = incident.get_or_insert_with(|| empty(&session, begin, window));
+        let into = incident.get_or_insert_with(|| empty(session, begin, window));
         damaged_chunks += history_read::read_timeline(
             connection,
             session.id,
@@ -257,7 +259,7 @@ fn read(
             (&place, wanted.signals),
             (&mut into.timeline, &mut account),
         )?;
-        into.server = session.server;
+        into.server.clone_from(&session.server);
         if !wanted.has_facts {
             continue;
         }
@@ -288,6 +290,44 @@ fn read(
         damaged_chunks,
         over_bytes: account.is_over().then_some(WINDOW_BYTES_MAX),
     }))
+}
+
+/// The parts of a time that each of these sessions recorded, by the session's place, in the order of time. Where two of them
+/// recorded the same time, because the time of day was set back in between, the later one has it.
+fn stretches(
+    connection: &Connection,
+    sessions: &[Session],
+    (lead, from, to): (i64, i64, i64),
+) -> rusqlite::Result<Vec<(usize, Range<i64>)>> {
+    let mut taken: Vec<Range<i64>> = Vec::new();
+    let mut stretches = Vec::new();
+    for (index, session) in sessions.iter().enumerate().rev() {
+        let found = of_session(connection, session, lead, to)?;
+        let (Some(begin), Some(end)) = (found.first_wall_ms, found.last_wall_ms) else {
+            continue;
+        };
+        // What leads to a time is nothing without it.
+        if end <= from {
+            continue;
+        }
+        let mut parts = vec![begin..end];
+        for other in &taken {
+            parts = parts
+                .into_iter()
+                .flat_map(|part| {
+                    [
+                        part.start..part.end.min(other.start),
+                        part.start.max(other.end)..part.end,
+                    ]
+                })
+                .filter(|part| !part.is_empty())
+                .collect();
+        }
+        taken.push(begin..end);
+        stretches.extend(parts.into_iter().map(|part| (index, part)));
+    }
+    stretches.sort_by_key(|(_, part)| part.start);
+    Ok(stretches)
 }
 
 fn empty(session: &Session, begin: i64, window: Window) -> Incident {

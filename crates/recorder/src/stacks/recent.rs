@@ -47,6 +47,6 @@ impl RecentStacks {
             length /= 2;
         }
         let raw = self.watch.evidence(window(length));
-        (self.clock.clock().clone(), self.watch.name(raw))
+        (self.clock.clock(), self.watch.name(raw))
     }
 }

@@ -138,3 +138,81 @@ fn what_is_not_there_is_told() {
     );
     drop(history);
 }
+
+/// A day ahead, and an hour back: as a host does whose clock is wrong until somebody sets it.
+#[test]
+fn what_comes_after_the_time_of_day_was_set_is_found_under_the_new_one() {
+    for step in [86_400_000, -3_600_000] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history.db");
+        let zero = clock().wall_at_zero_ms;
+        let limits = HistoryLimits {
+            age: std::time::Duration::from_secs(7200),
+            ..HistoryLimits::default()
+        };
+        let (mut history, _) = History::open(&path, limits, &start(0)).unwrap();
+        for second in 0..120 {
+            history.append(&[sample(second)]).unwrap();
+        }
+        history.begin_session(&start(step)).unwrap();
+        for second in 120..300 {
+            history.append(&[sample(second)]).unwrap();
+        }
+        // Nothing has become older by it.
+        history.retain(300_000).unwrap();
+        let ticks = |from: i64, to: i64| {
+            let found = read_history(&path, zero + from, zero + to, &[]).unwrap();
+            found.map(|found| {
+                let ticks = &found.incident.timeline.sources[0].ticks;
+                let inside = ticks.iter().filter(|tick| **tick >= found.window.from);
+                (inside.count(), found.recorded_ms)
+            })
+        };
+        assert_eq!(ticks(0, 120_000), Some((120, 120_000)), "{step}");
+        assert_eq!(ticks(120_000, 300_000), None, "{step}");
+        assert_eq!(ticks(step, step + 120_000), None, "{step}");
+        let (from, to) = (step + 120_000, step + 300_000);
+        assert_eq!(ticks(from, to), Some((180, 180_000)), "{step}");
+        // And is kept for as long as it may be.
+        history.retain(7_200_000 + 180_000).unwrap();
+        assert_eq!(ticks(0, 120_000), None, "{step}");
+        assert_eq!(ticks(from, to).map(|(_, ms)| ms), Some(120_000), "{step}");
+    }
+}
+
+/// The clock goes back by a minute and a half after four minutes: of what both recorded the later one is told.
+#[test]
+fn time_that_comes_again_is_told_as_it_was_the_second_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let zero = clock().wall_at_zero_ms;
+    let (mut history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
+    // A day in 1970, as a host without a clock begins with; what is older hides nothing.
+    history.begin_session(&start(-zero)).unwrap();
+    history.append(&[sample(0)]).unwrap();
+    history.begin_session(&start(0)).unwrap();
+    for second in 0..240 {
+        history.append(&[sample(second)]).unwrap();
+    }
+    history.begin_session(&start(-120_000)).unwrap();
+    for second in 240..300 {
+        history.append(&[sample(second)]).unwrap();
+    }
+    let found = read_history(&path, zero, zero + 600_000, &[])
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.recorded_ms, 240_000);
+    let timeline = &found.incident.timeline;
+    let series = timeline.get("status.Questions").unwrap();
+    let second = |at: u64| {
+        let at = found.window.from + at * 1000;
+        let mut points = timeline.points(series);
+        let value = points.find(|(tick, _)| *tick == at).map(|(_, value)| value);
+        value.map(|value| ((value - 1e9) / 1234.0) as u64)
+    };
+    assert_eq!((second(0), second(119)), (Some(0), Some(119)));
+    // Two minutes, the second time.
+    assert_eq!((second(121), second(179)), (Some(241), Some(299)));
+    assert_eq!((second(181), second(239)), (Some(181), Some(239)));
+    assert_eq!(second(240), None);
+}
