@@ -1,7 +1,9 @@
 //! Whether the limits that hold for this process are enough for so many servers: what the control group allows of memory
 //! and threads, and how many files may be open. One that is too small ends the recorder, or a part of it, in the night.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use kernel::procfs::cgroup::{self, Limit};
 use kernel::roots::ProcRoot;
@@ -10,8 +12,9 @@ use rustix::process::{Resource, getrlimit};
 /// What the first server takes, with its incident and its page, MiB: as measured, with room.
 const FIRST_MIB: u64 = 96;
 
-/// What each further one may take, MiB: the target of `freezeframe-lab bench --part targets`.
-const FURTHER_MIB: u64 = 5;
+/// What each further one may take, MiB: 5 in calm (the target of `freezeframe-lab bench --part targets`), and as much again
+/// where all of them stall together for as long as an incident lasts, as behind a disk or a switch that they share.
+const FURTHER_MIB: u64 = 10;
 
 /// Threads of the process, and of each server: a server of this host has more, the others fewer.
 const OWN_THREADS: u64 = 20;
@@ -35,9 +38,47 @@ struct ResourceLimits {
     files: Option<u64>,
 }
 
+/// The unit of the packages.
+const SERVICE: &str = "freezeframe.service";
+
+/// What systemd is asked of it, and how long it may take.
+const ASKED: &str = "--property=LoadState,MemoryHigh,MemoryMax,TasksMax,LimitNOFILE";
+const ASKED_LIMITS: transport::program::Limits = transport::program::Limits {
+    deadline: Duration::from_secs(2),
+    output_bytes: 4096,
+};
+
 /// What is too small for so many servers, a line each; empty when all is well, or nothing is limited.
 pub(crate) fn too_small(targets: usize) -> Vec<String> {
     lines(targets, allowed(&ProcRoot::default()))
+}
+
+/// The same of the service, which has limits of its own whoever asks; empty where there is none.
+pub(crate) fn too_small_for_service(targets: usize) -> Vec<String> {
+    let asked = ["systemctl", "show", SERVICE, "--no-pager", ASKED].map(str::to_owned);
+    let Ok(output) = transport::program::output(&asked, &BTreeMap::new(), b"", ASKED_LIMITS) else {
+        return Vec::new();
+    };
+    let Some(limits) = of_unit(&String::from_utf8_lossy(&output.stdout)) else {
+        return Vec::new();
+    };
+    let lines = lines(targets, limits).into_iter();
+    lines.map(|line| format!("{SERVICE}: {line}")).collect()
+}
+
+/// The limits of a unit, as `systemctl show` prints them (`infinity`: none).
+fn of_unit(shown: &str) -> Option<ResourceLimits> {
+    let value = |name: &str| {
+        let mut lines = shown.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+    };
+    let number = |name: &str| value(name)?.parse::<u64>().ok();
+    let memory = [number("MemoryHigh"), number("MemoryMax")];
+    (value("LoadState") == Some("loaded")).then(|| ResourceLimits {
+        memory_mib: memory.into_iter().flatten().min().map(|bytes| bytes >> 20),
+        threads: number("TasksMax"),
+        files: number("LimitNOFILE"),
+    })
 }
 
 fn needed(targets: usize) -> (u64, u64, u64) {
@@ -159,14 +200,25 @@ mod tests {
     fn what_is_too_small_is_told_with_what_it_should_be() {
         assert!(lines(200, ResourceLimits::default()).is_empty());
         // As the unit has it.
-        assert!(lines(30, limits(256, 2048, 65_536)).is_empty());
+        assert!(lines(17, limits(256, 2048, 65_536)).is_empty());
         let told = lines(200, limits(256, 512, 1024));
         assert_eq!(told.len(), 3, "{told:#?}");
-        assert!(told[0].contains("256 MiB allowed, 200 servers need about 1091 MiB"));
-        assert!(told[0].contains("MemoryMax=1091M"), "{}", told[0]);
+        assert!(told[0].contains("256 MiB allowed, 200 servers need about 2086 MiB"));
+        assert!(told[0].contains("MemoryMax=2086M"), "{}", told[0]);
         assert!(told[1].contains("TasksMax=1820"), "{}", told[1]);
         assert!(told[2].contains("LimitNOFILE=2464"), "{}", told[2]);
         assert_eq!(lines(1, limits(64, 512, 1024)).len(), 1);
+    }
+
+    #[test]
+    fn the_limits_of_a_unit_are_read_as_systemd_prints_them() {
+        let shown = "LoadState=loaded\nMemoryHigh=infinity\nMemoryMax=268435456\nTasksMax=2048\nLimitNOFILE=65536\n";
+        assert_eq!(of_unit(shown), Some(limits(256, 2048, 65_536)));
+        let unlimited = "LoadState=loaded\nMemoryMax=infinity\nTasksMax=18446744073709551615\n";
+        let found = of_unit(unlimited).unwrap();
+        assert!(lines(1000, found).is_empty(), "{found:?}");
+        assert_eq!(of_unit("LoadState=not-found\nMemoryMax=1\n"), None);
+        assert_eq!(of_unit(""), None);
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let (mut serious, mut failed) = (false, Vec::new());
     let targets = selected_targets(args, &config)?;
     let fleet = feed::reached(&config.fleet)?;
-    let too_small = resource_limits::too_small(targets.len());
+    let mut too_small = resource_limits::too_small(targets.len());
+    too_small.extend(resource_limits::too_small_for_service(targets.len()));
     for target in targets {
         let (label, name, who) = (
             target.label.clone(),
