@@ -36,6 +36,7 @@ mod restart;
 mod retention;
 mod self_test;
 mod service;
+mod socket_login;
 mod stacks_from;
 mod stalls;
 mod support;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::harness::{Recorder, files};
 
-fn metrics(address: &str) -> String {
+pub(crate) fn metrics(address: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use testbed::{Answers, FakeServers};
 
 use crate::harness::{Recorder, files, run, server};
+use crate::retention::metrics;
 
 /// Waits for all of these events of these servers, in any order.
 fn all_of(recorder: &Recorder, wanted: &[(&str, &str)]) -> Vec<Value> {
@@ -151,6 +152,120 @@ fn those_that_hang_at_once_hold_up_no_others() {
         fakes.hang(index, false);
     }
     all_of(&recorder, &of("ended", &names[..HUNG]));
+    recorder.stop();
+}
+
+/// The value of a metric of a server.
+fn value(told: &str, metric: &str, server: &str) -> Option<f64> {
+    let begin = format!("freezeframe_{metric}{{server=\"{server}\"}} ");
+    let mut lines = told.lines();
+    lines.find_map(|line| line.strip_prefix(&begin)?.parse().ok())
+}
+
+/// Waits until the metrics are as they should be.
+fn until(address: &str, is_so: impl Fn(&str) -> bool) -> String {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let told = metrics(address);
+        if is_so(&told) {
+            return told;
+        }
+        assert!(Instant::now() < end, "{told}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn metrics_have_the_values_of_each_target() {
+    let fakes = FakeServers::start(2, Answers::small(20)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("targets.toml");
+    let target = |(name, port): (&str, u16)| {
+        format!(
+            "[[targets]]\nname = '{name}'\nport = {port}\nremote = true\nlabels = {{ team = 'of {name}' }}\n"
+        )
+    };
+    let mut targets: Vec<String> = ["a", "b"]
+        .into_iter()
+        .zip(fakes.ports())
+        .map(target)
+        .collect();
+    std::fs::write(&file, targets.concat()).unwrap();
+    let state = dir.path().join("state");
+    let recorder = Recorder::start_named("--targets", &file, &state, &["--listen", "127.0.0.1:0"]);
+    let address = recorder.event("listening")["address"].clone();
+    let address = address.as_str().unwrap();
+    all_of(&recorder, &[("version", "a"), ("version", "b")]);
+
+    let is_ready = |told: &str| value(told, "recorder_ring_bytes", "a").is_some_and(|n| n > 0.0);
+    let first = until(address, is_ready);
+    let again = until(address, |told| {
+        let samples = |told| value(told, "recorder_samples_total", "a").unwrap();
+        samples(told) >= samples(&first) + 5.0
+    });
+    for server in ["a", "b"] {
+        let of = |metric| value(&again, metric, server);
+        assert_eq!((of("up"), of("stalled")), (Some(1.0), Some(0.0)));
+        let zeros = [
+            "stalled_seconds",
+            "stalls_suppressed_total",
+            "recorder_lost_samples_total",
+        ];
+        assert!(
+            zeros.iter().all(|metric| of(metric) == Some(0.0)),
+            "{again}"
+        );
+        let beat = of("recorder_beat_age_seconds").unwrap();
+        assert!((0.0..5.0).contains(&beat), "{beat}");
+        // What this host would tell is absent, and each kind counts.
+        assert!(of("recorder_absent_evidence").unwrap() >= 10.0, "{again}");
+        assert!(of("recorder_ring_signals").unwrap() >= 20.0, "{again}");
+        assert_eq!(of("last_incident_timestamp_seconds"), None);
+        let info =
+            format!("freezeframe_target_info{{server=\"{server}\",team=\"of {server}\"}} 1\n");
+        assert!(again.contains(&info), "{again}");
+    }
+    let line = |told: &str, name: &str| -> f64 {
+        let begin = format!("freezeframe_recorder_{name} ");
+        let mut lines = told.lines();
+        let value = lines.find_map(|line| line.strip_prefix(&begin)).unwrap();
+        value.parse().unwrap()
+    };
+    assert!(line(&again, "cpu_seconds_total") >= line(&first, "cpu_seconds_total"));
+    assert!(line(&again, "resident_bytes") > 4e6, "{again}");
+
+    // One stalls; the other one's values stay.
+    fakes.hang(0, true);
+    let stalled = until(address, |told| {
+        let silent = value(told, "probe_unanswered_seconds", "a");
+        value(told, "stalled_seconds", "a").is_some_and(|s| s > 0.5)
+            && silent.is_some_and(|s| s > 1.0)
+    });
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let age = now.unwrap().as_secs_f64()
+        - value(&stalled, "last_incident_timestamp_seconds", "a").unwrap();
+    assert!((-1.0..60.0).contains(&age), "{age}");
+    assert_eq!(value(&stalled, "stalled", "a"), Some(1.0));
+    assert_eq!(value(&stalled, "stalled", "b"), Some(0.0));
+    assert_eq!(
+        value(&stalled, "last_incident_timestamp_seconds", "b"),
+        None
+    );
+    fakes.hang(0, false);
+    until(address, |told| {
+        let now = (
+            value(told, "stalled", "a"),
+            value(told, "probe_unanswered_seconds", "a"),
+        );
+        now == (Some(0.0), Some(0.0))
+    });
+
+    // One that is taken off the list has no values any more.
+    targets.truncate(1);
+    std::fs::write(&file, targets.concat()).unwrap();
+    recorder.signal(Signal::HUP);
+    let fewer = until(address, |told| value(told, "up", "b") != Some(1.0));
+    assert_eq!(value(&fewer, "up", "a"), Some(1.0));
     recorder.stop();
 }
 
