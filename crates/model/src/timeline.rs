@@ -63,8 +63,8 @@ struct Place {
 }
 
 impl Place {
-    fn of(series: usize, name: &Cow<'static, str>) -> Self {
-        let name = match name {
+    fn of(series: usize, reading: &Reading) -> Self {
+        let name = match &reading.name {
             Cow::Borrowed(name) => Some(*name),
             Cow::Owned(_) => None,
         };
@@ -141,9 +141,9 @@ impl Timeline {
             };
             let order = &mut self.order[source];
             match order.get_mut(place) {
-                Some(known) => *known = Place::of(index, &reading.name),
+                Some(known) => *known = Place::of(index, reading),
                 // A reading that was left out has no place.
-                None => order.push(Place::of(index, &reading.name)),
+                None => order.push(Place::of(index, reading)),
             }
             let series = &mut self.series[index];
             if series.source == source {

@@ -522,10 +522,7 @@ impl Recorder {
     fn finish(mut self) {
         self.take_quiet();
         let now = self.clock.now();
-        let place = match self.capture {
-            Some(_) => Some(complete::last_place()),
-            None => None,
-        };
+        let place = self.capture.is_some().then(complete::last_place);
         if let Some(place) = place
             && let Some((mut incident, raw)) = self.incident(now)
         {

@@ -310,7 +310,8 @@ fn stretches(
         if end <= from {
             continue;
         }
-        let mut parts = vec![begin..end];
+        let whole = begin..end;
+        let mut parts = vec![whole.clone()];
         for other in &taken {
             parts = parts
                 .into_iter()
@@ -323,7 +324,7 @@ fn stretches(
                 .filter(|part| !part.is_empty())
                 .collect();
         }
-        taken.push(begin..end);
+        taken.push(whole);
         stretches.extend(parts.into_iter().map(|part| (index, part)));
     }
     stretches.sort_by_key(|(_, part)| part.start);
