@@ -2,144 +2,23 @@
 
 use std::sync::LazyLock;
 
+use super::well_known::Words;
+
 /// Whether a word, in lower case, is one of SQL's own.
 pub(crate) fn is_keyword(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }
 
 /// Behind these stands a name, whatever word it is.
-pub(super) const BEFORE_NAMES: &[&str] = &[
-    "from",
-    "join",
-    "straight_join",
-    "into",
-    "update",
-    "table",
-    "tables",
-    "database",
-    "schema",
-    "use",
-    "view",
-    "procedure",
-    "references",
-    "describe",
-    "truncate",
-    "call",
-    "trigger",
-    "event",
-    "index",
-    "key",
-    "constraint",
-    "user",
-    "savepoint",
-    "to",
-    "as",
-    "handler",
-    "prepare",
-    "execute",
-    "partition",
-];
+pub(super) static BEFORE_NAMES: Words =
+    LazyLock::new(|| include_str!("words/before-names.txt").lines().collect());
 
 /// Words of SQL that may stand where a name is expected.
-pub(super) const NO_NAMES: &[&str] = &[
-    "select",
-    "if",
-    "not",
-    "exists",
-    "low_priority",
-    "ignore",
-    "high_priority",
-    "delayed",
-    "quick",
-    "outfile",
-    "dumpfile",
-    "with",
-    "read",
-    "write",
-    "set",
-    "values",
-    "value",
-    "where",
-    "skip",
-    "locked",
-    "nowait",
-    "of",
-    "dual",
-    "lateral",
-    "json_table",
-    "only",
-    "identified",
-    "for",
-    "force",
-    "using",
-    "on",
-    "primary",
-    "unique",
-    "in",
-    "by",
-    "order",
-    "group",
-    "limit",
-    "and",
-    "or",
-    "left",
-    "right",
-    "inner",
-    "outer",
-    "cross",
-    "natural",
-    "join",
-    "as",
-    "session",
-    "global",
-    "columns",
-    "like",
-    "end",
-    "table",
-    "view",
-    "add",
-    "drop",
-    "rename",
-    "current_user",
-    "savepoint",
-    "char",
-    "signed",
-    "unsigned",
-    "decimal",
-    "date",
-    "datetime",
-    "time",
-    "binary",
-    "json",
-    "double",
-    "float",
-    "real",
-    "integer",
-    "begin",
-    "full",
-    "concurrent",
-    "local",
-    "partition",
-    "into",
-    "update",
-    "default",
-    "current_timestamp",
-    "interval",
-    "all",
-    "distinct",
-    "sql_no_cache",
-    "tables",
-    "snapshot",
-    "index",
-    "user",
-    "isolation",
-    "ordinality",
-    "on_duplicate",
-];
+pub(super) static NO_NAMES: Words =
+    LazyLock::new(|| include_str!("words/no-names.txt").lines().collect());
 
 /// In the order of their bytes.
-static WORDS: LazyLock<Vec<&str>> =
-    LazyLock::new(|| include_str!("keywords.txt").lines().collect());
+static WORDS: Words = LazyLock::new(|| include_str!("words/keywords.txt").lines().collect());
 
 #[cfg(test)]
 mod tests {
