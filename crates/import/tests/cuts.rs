@@ -19,7 +19,7 @@ const CUTS: usize = 12;
 /// A sample up to so many bytes is cut at each of them.
 const SHORT_BYTES: usize = 128;
 
-/// Of the cuts of longer ones, each so many-th is made.
+/// Of the cuts of longer ones, each so many-th is made; `make check` makes fewer, by `FREEZEFRAME_CUTS`.
 const SOME: usize = 3;
 
 /// Generous: reading takes milliseconds. What takes longer grows faster than its input.
@@ -104,7 +104,10 @@ fn read(name: &str, bytes: &[u8]) {
 /// Whether this cut of this text is made. All are with `PROPTEST_CASES`, as `make fuzz` sets it, and else some: the same
 /// ones each time, of one text others than of the next, so that together they lie everywhere.
 fn is_made(text: usize, cut: usize) -> bool {
-    std::env::var_os("PROPTEST_CASES").is_some() || (text + cut).is_multiple_of(SOME)
+    let asked = std::env::var("FREEZEFRAME_CUTS");
+    let some = asked.ok().and_then(|some| some.parse().ok());
+    std::env::var_os("PROPTEST_CASES").is_some()
+        || (text + cut).is_multiple_of(some.unwrap_or(SOME))
 }
 
 #[test]
