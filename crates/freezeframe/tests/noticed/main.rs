@@ -229,7 +229,7 @@ fn rows_and_a_stop(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     told
 }
 
-fn an_alter_and_a_lock(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
+fn an_alter(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     let alter = || {
         let mut reader = connected(server);
         reader.query_drop("BEGIN").unwrap();
@@ -244,7 +244,7 @@ fn an_alter_and_a_lock(server: &PrivateServer, recorder: &Recorder) -> Vec<Told>
         });
         (reader, altering)
     };
-    let mut told = vec![stall(
+    vec![stall(
         recorder,
         "an open transaction, and ALTER",
         12,
@@ -253,21 +253,22 @@ fn an_alter_and_a_lock(server: &PrivateServer, recorder: &Recorder) -> Vec<Told>
             drop(reader);
             altering.join().unwrap();
         },
-    )];
-    seconds(20);
+    )]
+}
+
+fn a_lock(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     let lock = || {
         let mut backup = connected(server);
         backup.query_drop("FLUSH TABLES WITH READ LOCK").unwrap();
         backup
     };
-    told.push(stall(
+    vec![stall(
         recorder,
         "FLUSH TABLES WITH READ LOCK",
         10,
         lock,
         drop,
-    ));
-    told
+    )]
 }
 
 fn a_leak(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
@@ -302,13 +303,14 @@ fn a_leak(server: &PrivateServer, recorder: &Recorder) -> Vec<Told> {
     )]
 }
 
-/// Three servers at a time: nearly all of it is waiting.
+/// Four servers at a time: nearly all of it is waiting.
 #[test]
 fn a_pool_of_four_is_noticed_whatever_stalls_it() {
     let listed: usize = std::thread::scope(|scope| {
         let scenes = [
             scope.spawn(|| beside_a_pool(rows_and_a_stop)),
-            scope.spawn(|| beside_a_pool(an_alter_and_a_lock)),
+            scope.spawn(|| beside_a_pool(an_alter)),
+            scope.spawn(|| beside_a_pool(a_lock)),
             scope.spawn(|| beside_a_pool(a_leak)),
         ];
         scenes.map(|scene| scene.join().unwrap()).iter().sum()
