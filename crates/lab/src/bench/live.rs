@@ -40,16 +40,16 @@ const SCENARIOS: [&str; 5] = [
     "too-many-running",
 ];
 
-/// Keys, and a word that only what they show has, at its begin.
-const KEYS: [(&str, &str); 8] = [
-    ("2", "COMMAND"),
-    ("3", "WAITERS"),
-    ("5", "SEEN BY"),
-    ("6", "AREA"),
-    ("7", "SWINGS"),
-    ("9", "ABSENT, AND WHY"),
-    ("m", "ANSWERS"),
-    ("?", "KEYS"),
+/// Keys, a word that only what they show has, at its begin, and the view's own snapshot that has it.
+const KEYS: [(&str, &str, &str); 8] = [
+    ("2", "COMMAND", "threads"),
+    ("3", "WAITERS", "locks"),
+    ("5", "SEEN BY", "statements"),
+    ("6", "AREA", "host"),
+    ("7", "SWINGS", "signals"),
+    ("9", "MISSING, AND WHY", "recorder"),
+    ("m", "ANSWERS", "map"),
+    ("?", "KEYS", "help"),
 ];
 
 /// The nice value of who measures.
@@ -261,7 +261,7 @@ fn look(
                 verdict = Some(noticed.elapsed().as_secs_f64());
             }
         }
-        if let Some((key, word)) = keys.next() {
+        if let Some((key, word, _)) = keys.next() {
             answered.push(terminal.answered(key, word)?);
         }
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
@@ -409,5 +409,29 @@ impl Drop for Terminal {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_is_on_its_screen_and_on_no_other() {
+        let snapshots =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../live/tests/screens/snapshots");
+        let shown = |screen: &str| {
+            let path = snapshots.join(format!("{screen}-120x40.txt"));
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+        };
+        for (key, word, own) in KEYS {
+            for (_, _, screen) in KEYS {
+                assert_eq!(
+                    shown(screen).contains(word),
+                    screen == own,
+                    "{key} {screen}"
+                );
+            }
+        }
     }
 }
