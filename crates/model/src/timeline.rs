@@ -63,17 +63,19 @@ struct Place {
 }
 
 impl Place {
-    fn of(series: usize, reading: &Reading) -> Self {
-        let name = match &reading.name {
-            Cow::Borrowed(name) => Some(*name),
-            Cow::Owned(_) => None,
-        };
-        Self { series, name }
-    }
-
     fn is_of(&self, name: &str) -> bool {
         self.name.is_some_and(|known| std::ptr::eq(known, name))
     }
+}
+
+/// A value of a tick.
+struct Value<'a> {
+    name: &'a str,
+    /// The name where the program has it for good.
+    lasting: Option<&'static str>,
+    unit: Unit,
+    kind: SignalKind,
+    value: f64,
 }
 
 /// How many values of a window become one.
@@ -103,7 +105,40 @@ impl Timeline {
 
     /// Adds one tick of a source. Ticks that do not rise are left out: time only goes forward.
     pub fn push_readings(&mut self, source: &str, at: Millis, readings: &[Reading]) {
-        if readings.is_empty() {
+        let values = readings.iter().map(|one| Value {
+            name: one.name.as_ref(),
+            lasting: match &one.name {
+                Cow::Borrowed(name) => Some(*name),
+                Cow::Owned(_) => None,
+            },
+            unit: one.unit,
+            kind: one.kind,
+            value: one.value,
+        });
+        self.push_all(source, at, values);
+    }
+
+    /// The same of names, units, kinds and values.
+    pub fn push_values<'a>(
+        &mut self,
+        source: &str,
+        at: Millis,
+        values: impl IntoIterator<Item = (&'a str, Unit, SignalKind, f64)>,
+    ) {
+        let values = values.into_iter();
+        let values = values.map(|(name, unit, kind, value)| Value {
+            name,
+            lasting: None,
+            unit,
+            kind,
+            value,
+        });
+        self.push_all(source, at, values);
+    }
+
+    fn push_all<'a>(&mut self, source: &str, at: Millis, values: impl Iterator<Item = Value<'a>>) {
+        let mut values = values.peekable();
+        if values.peek().is_none() {
             return;
         }
         let source = self.source_index(source);
@@ -116,15 +151,14 @@ impl Timeline {
         if self.order.len() <= source {
             self.order.resize_with(source + 1, Vec::new);
         }
-        for (place, reading) in readings.iter().enumerate() {
+        for (place, one) in values.enumerate() {
             let known = self.order[source].get(place);
             let known = known.filter(|known| {
                 let series = self.series.get(known.series);
-                known.is_of(&reading.name)
-                    || series.is_some_and(|series| series.name == reading.name)
+                known.is_of(one.name) || series.is_some_and(|series| series.name == one.name)
             });
             let known = known.map(|known| known.series);
-            let known = known.or_else(|| self.by_name.get(reading.name.as_ref()).copied());
+            let known = known.or_else(|| self.by_name.get(one.name).copied());
             let index = match known {
                 Some(index) => index,
                 None if self.series.len() >= SERIES_MAX => {
@@ -132,28 +166,42 @@ impl Timeline {
                     continue;
                 }
                 None => self.add_series(Series {
-                    name: reading.name.to_string(),
-                    unit: reading.unit,
-                    kind: reading.kind,
+                    name: one.name.to_owned(),
+                    unit: one.unit,
+                    kind: one.kind,
                     source,
                     values: Vec::new(),
                 }),
             };
             let order = &mut self.order[source];
+            let found = Place {
+                series: index,
+                name: one.lasting,
+            };
             match order.get_mut(place) {
-                Some(known) => *known = Place::of(index, reading),
+                Some(known) => *known = found,
                 // A reading that was left out has no place.
-                None => order.push(Place::of(index, reading)),
+                None => order.push(found),
             }
             let series = &mut self.series[index];
             if series.source == source {
                 series.values.resize(length - 1, f64::NAN);
-                series.values.push(reading.value);
+                series.values.push(one.value);
             }
         }
         for index in self.of_source.get(source).into_iter().flatten() {
             self.series[*index].values.resize(length, f64::NAN);
         }
+    }
+
+    /// How many series and ticks a source has.
+    pub fn size_of(&self, source: &str) -> (usize, usize) {
+        let found = self.sources.iter().position(|one| one.name == source);
+        found.map_or((0, 0), |index| {
+            let series = self.of_source.get(index).map_or(0, Vec::len);
+            let ticks = self.sources.get(index).map_or(0, |one| one.ticks.len());
+            (series, ticks)
+        })
     }
 
     /// Adds a whole source with its ticks; returns its index.

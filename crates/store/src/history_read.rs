@@ -5,8 +5,8 @@ use std::io::Read as _;
 
 use flate2::read::DeflateDecoder;
 use model::{
-    Absent, Clock, Fact, Incident, Millis, Reading, Reason, Server, SignalKind, TextKind,
-    TimedAbsent, TimedFact, TimedText, Timeline, Unit, Window,
+    Absent, Clock, Fact, Incident, Millis, Reason, Server, SignalKind, TextKind, TimedAbsent,
+    TimedFact, TimedText, Timeline, Unit, Window,
 };
 use rusqlite::{Connection, params};
 
@@ -233,19 +233,19 @@ fn read_chunk(
         account
             .take(tick_bytes(timeline, source, readings.len()))
             .ok()?;
-        timeline.push_readings(source, at, &readings);
+        timeline.push_values(source, at, readings);
     }
     Some(())
 }
 
+/// A wanted signal of a tick, and its value.
+type Value<'a> = (&'a str, Unit, SignalKind, f64);
+
 /// The wanted ones of a source's values, by id. A source may have hundreds, of which few are wanted: then these are looked
 /// for, since a day has a hundred thousand ticks.
-fn readings(names: &Names, values: &LastValues) -> Vec<Reading> {
-    let reading = |(name, unit, kind): &(String, Unit, SignalKind), value: f64| Reading {
-        name: name.clone().into(),
-        unit: *unit,
-        kind: *kind,
-        value,
+fn readings<'a>(names: &'a Names, values: &LastValues) -> Vec<Value<'a>> {
+    let reading = |(name, unit, kind): &'a (String, Unit, SignalKind), value: f64| {
+        (name.as_str(), *unit, *kind, value)
     };
     match names.signals.len() < values.len() {
         true => {
@@ -264,13 +264,7 @@ fn readings(names: &Names, values: &LastValues) -> Vec<Reading> {
 /// What one more tick of a source takes: a place in each of its series, and more where there is a
 /// series more.
 fn tick_bytes(timeline: &Timeline, source: &str, readings: usize) -> u64 {
-    let index = timeline.sources.iter().position(|one| one.name == source);
-    let (mut series, mut ticks) = (0, 0);
-    if let Some(index) = index {
-        let own = timeline.series.iter().filter(|one| one.source == index);
-        series = own.count();
-        ticks = timeline.sources.get(index).map_or(0, |one| one.ticks.len());
-    }
+    let (series, ticks) = timeline.size_of(source);
     let new = readings.saturating_sub(series);
     let value = size_of::<f64>();
     let bytes = readings.max(series) * value + new * (ticks * value + size_of::<model::Series>());
