@@ -8,10 +8,10 @@ use anyhow::Result;
 use diagnosis::Verdict;
 use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
 
+use crate::kept::Kept;
 use crate::listing::Listing;
-use crate::model::{
-    Model, NotedStall, RecentStacks, RecorderState, RecordingKind, StallTimes, is_same_stall,
-};
+use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes, is_same_stall};
+use crate::recent::{Gathered, RecentStacks};
 use crate::source::{Source, write};
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
@@ -37,12 +37,6 @@ const YOUNG_MS: Millis = 20_000;
 
 /// How often it is told how far a history reaches that is being written.
 const SPAN_EVERY: Duration = Duration::from_secs(30);
-
-/// How often a recorder is asked for stacks.
-const STACKS_EVERY: Duration = Duration::from_secs(2);
-
-/// Stacks of so long are asked for, milliseconds: those of now, and of the time before to compare with.
-const STACKS_MS: Millis = 180_000;
 
 /// What texts are read.
 const TEXTS: [TextKind; 2] = [TextKind::Processlist, TextKind::Semaphores];
@@ -85,8 +79,10 @@ pub struct History {
     /// A recorder runs, or did since it was opened: one that is gone may come back, and its silence is to be seen.
     is_recorded: bool,
     wants_stacks: bool,
-    /// When the recorder was asked for stacks, and what it had in memory.
-    stacks: Option<(Instant, Option<RecentStacks>)>,
+    /// What was read up to the newest moment.
+    kept: Kept,
+    /// The stacks that the recorder has in memory.
+    stacks: Gathered,
 }
 
 impl History {
@@ -101,7 +97,8 @@ impl History {
             first: None,
             is_recorded,
             wants_stacks: false,
-            stacks: None,
+            kept: Kept::default(),
+            stacks: Gathered::default(),
         }
     }
 
@@ -191,14 +188,9 @@ impl History {
 
     /// The stacks that the recorder has in memory, in place of those that no history keeps.
     fn take_stacks(&mut self, incident: &mut Incident) {
-        let is_new = |at: &Instant| at.elapsed() < STACKS_EVERY;
-        if !self.stacks.as_ref().is_some_and(|(at, _)| is_new(at)) {
-            // A recorder that is slow to answer is left alone for as long.
-            let got = (self.options.stacks)(STACKS_MS);
-            self.stacks = Some((Instant::now(), got));
-        }
-        if let Some((_, Some(got))) = &self.stacks {
-            incident.stacks = got.on(&incident.clock);
+        self.stacks.renew(&mut self.options.stacks);
+        if let Some(known) = self.stacks.known() {
+            incident.stacks = known.on(&incident.clock);
         }
     }
 
@@ -241,7 +233,8 @@ impl Source for History {
         }
         let to = at.saturating_add(BEHIND_MS).min(newest);
         let from = begin(at, noted.as_deref());
-        let Some(stretch) = store::read_history(path, from, to, &TEXTS)? else {
+        let grows = answers && around.is_none();
+        let Some(stretch) = self.kept.read(path, (from, to), &TEXTS, grows)? else {
             return Ok(None);
         };
         let mut incident = stretch.incident;
@@ -285,7 +278,7 @@ impl Source for History {
                 stretch.damaged_chunks
             ));
         }
-        if stretch.over_bytes.is_some() {
+        if stretch.is_cut {
             notes.push("a part was left out, because it needs too much memory".to_owned());
         }
         Ok(Some(Model {

@@ -42,11 +42,13 @@ mod goto;
 mod history;
 mod ink;
 mod judging;
+mod kept;
 pub mod keys;
 mod listing;
 mod model;
 mod plain;
 mod press;
+mod recent;
 mod run;
 mod screens;
 mod source;
@@ -60,10 +62,9 @@ pub use history::{Diagnose, History, HistoryOptions};
 pub use ink::{Ink, Line, Palette};
 pub use judging::{IncidentOutcome, Judge, Outcomes};
 pub use listing::list;
-pub use model::{
-    IncidentEntry, Model, NotedStall, RecentStacks, RecorderState, RecordingKind, StallTimes,
-};
+pub use model::{IncidentEntry, Model, NotedStall, RecorderState, RecordingKind, StallTimes};
 pub use plain::plain;
+pub use recent::RecentStacks;
 pub use run::{Files, Options, run};
 pub use screens::page;
 pub use source::{Recording, Source};

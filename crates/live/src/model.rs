@@ -3,10 +3,7 @@
 use std::path::PathBuf;
 
 use diagnosis::Verdict;
-use model::{
-    Clock, Incident, Measure, Millis, ProbeOutcome, StackEvidence, Stall, TimedAbsent, Trigger,
-    Window,
-};
+use model::{Clock, Incident, Measure, Millis, ProbeOutcome, Stall, TimedAbsent, Trigger, Window};
 
 use crate::stats;
 
@@ -134,45 +131,6 @@ pub struct RecorderState {
     pub verdict: Option<Verdict>,
     /// For how long the query probe has no answer.
     pub unanswered_ms: Option<Millis>,
-}
-
-/// What a recorder that runs has in memory of its server's threads.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecentStacks {
-    /// How their times relate to the time of day.
-    pub clock: Clock,
-    /// The stacks, profiles and lock tables.
-    pub stacks: StackEvidence,
-}
-
-impl RecentStacks {
-    /// The same, with times of another clock; what lies before its begin is left out.
-    pub(crate) fn on(&self, clock: &Clock) -> StackEvidence {
-        let shift = self
-            .clock
-            .wall_at_zero_ms
-            .saturating_sub(clock.wall_at_zero_ms);
-        let moved = |at: Millis| at.checked_add_signed(shift).unwrap_or(0);
-        let mut stacks = self.stacks.clone();
-        stacks
-            .snapshots
-            .iter_mut()
-            .for_each(|one| one.at = moved(one.at));
-        for run in &mut stacks.runs {
-            (run.from, run.to) = (moved(run.from), moved(run.to));
-        }
-        for profile in &mut stacks.profiles {
-            (profile.from, profile.to) = (moved(profile.from), moved(profile.to));
-        }
-        for table in &mut stacks.locks {
-            (table.from, table.to) = (moved(table.from), moved(table.to));
-        }
-        stacks.snapshots.retain(|one| one.at > 0);
-        stacks.runs.retain(|run| run.to > 0);
-        stacks.profiles.retain(|profile| profile.to > 0);
-        stacks.locks.retain(|table| table.to > 0);
-        stacks
-    }
 }
 
 /// The model.

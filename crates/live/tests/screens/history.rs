@@ -62,15 +62,20 @@ fn sample(source: &'static str, at: u64, readings: Vec<Reading>, texts: Vec<Text
     }
 }
 
-fn write(path: &Path) {
-    let incident = fixture::incident();
+fn open(path: &Path, incident: &Incident) -> store::History {
     let start = SessionStart {
         clock: incident.clock.clone(),
         host: incident.host.clone(),
         tool_version: "0.1.0".to_owned(),
         server: incident.server.clone(),
     };
-    let (mut history, _) = store::History::open(path, HistoryLimits::default(), &start).unwrap();
+    let (history, _) = store::History::open(path, HistoryLimits::default(), &start).unwrap();
+    history
+}
+
+fn write(path: &Path) {
+    let incident = fixture::incident();
+    let mut history = open(path, &incident);
     for second in samples(&incident).chunk_by(|a, b| a.at / 1000 == b.at / 1000) {
         history.append(second).unwrap();
     }
@@ -170,6 +175,55 @@ fn a_recorder_is_followed_through_its_history() {
     );
     state.at_wall_ms = Some(ZERO + 280_000);
     assert!(text(&model, &state).contains("FROZEN"));
+}
+
+#[test]
+fn what_is_read_on_is_what_is_read_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    let incident = fixture::incident();
+    let mut history = open(&path, &incident);
+    let all = samples(&incident);
+    let seconds: Vec<&[Sample]> = all.chunk_by(|a, b| a.at / 1000 == b.at / 1000).collect();
+    let told = RecorderState {
+        beat_age_ms: Some(200),
+        ..RecorderState::default()
+    };
+    let mut recorder = source(&path, Some(told.clone()));
+    // On the wall's clock: the two begin at different moments. A value may be NaN, which equals nothing but its text.
+    let shown = |incident: &Incident| {
+        let wall = |at: u64| incident.clock.wall_ms(at);
+        let timeline = &incident.timeline;
+        let mut all: Vec<String> = Vec::new();
+        for one in &timeline.sources {
+            let ticks = one.ticks.iter().map(|at| wall(*at));
+            all.push(format!("{} {:?}", one.name, ticks.collect::<Vec<_>>()));
+        }
+        for one in &timeline.series {
+            all.push(format!("{} {:?} {:?}", one.name, one.kind, one.values));
+        }
+        all.sort();
+        let texts = incident.texts.iter();
+        let texts: Vec<_> = texts.map(|one| (wall(one.at), one.text.clone())).collect();
+        let facts = incident.facts.iter();
+        let facts: Vec<_> = facts.map(|one| (wall(one.at), one.fact.clone())).collect();
+        (all, texts, facts)
+    };
+    let mut lengths = Vec::new();
+    for part in seconds.chunks(seconds.len().div_ceil(3)) {
+        for second in part {
+            history.append(second).unwrap();
+        }
+        let read_on = recorder.read(None).unwrap().unwrap().incident;
+        let mut fresh = source(&path, Some(told.clone()));
+        let at_once = fresh.read(None).unwrap().unwrap().incident;
+        assert_eq!(shown(&read_on), shown(&at_once));
+        lengths.push(read_on.texts.len());
+    }
+    assert!(
+        lengths.is_sorted() && lengths.first() < lengths.last(),
+        "{lengths:?}"
+    );
 }
 
 #[test]
