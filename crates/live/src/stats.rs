@@ -86,66 +86,72 @@ pub fn now_of(timeline: &Timeline, name: &str, at: Millis) -> Option<f64> {
 
 /// The values of a signal in a window; counters as rates.
 pub fn points(timeline: &Timeline, series: &Series, window: Window) -> Vec<Point> {
-    match series.kind {
-        SignalKind::Gauge => timeline
-            .points_in(series, window)
-            .filter(|(_, value)| value.is_finite())
-            .map(|(at, value)| Point {
+    let mut points = Vec::new();
+    each_point(timeline, series, window, &mut |point| points.push(point));
+    points
+}
+
+/// The same one by one: a screen of all signals looks at hundreds of thousands.
+fn each_point(timeline: &Timeline, series: &Series, window: Window, take: &mut impl FnMut(Point)) {
+    if series.kind == SignalKind::Gauge {
+        let readings = timeline.points_in(series, window);
+        for (at, value) in readings.filter(|(_, value)| value.is_finite()) {
+            take(Point {
                 since: at,
                 at,
                 value,
-            })
-            .collect(),
-        SignalKind::Counter => {
-            let lead = Window {
-                from: window.from.saturating_sub(SLOW_MS),
-                to: window.to,
-            };
-            let raw: Vec<(Millis, f64)> = timeline.points_in(series, lead).collect();
-            let gap = usual_distance(raw.iter().map(|(at, _)| *at)).saturating_mul(GAP_FACTOR);
-            let pairs = raw.windows(2).filter_map(|pair| match pair {
-                [(since, before), (at, value)] => Some((*since, *before, *at, *value)),
-                _ => None,
             });
-            pairs
-                .filter(|(since, _, at, _)| {
-                    *at >= window.from && at > since && at - since <= gap.max(GAP_MIN_MS)
-                })
-                .map(|(since, before, at, value)| Point {
-                    since,
-                    at,
-                    // A counter that fell began anew.
-                    value: if value >= before {
-                        value - before
-                    } else {
-                        value
-                    } * 1000.0
-                        / (at - since) as f64,
-                })
-                .filter(|point| point.value.is_finite())
-                .collect()
+        }
+        return;
+    }
+    let lead = Window {
+        from: window.from.saturating_sub(SLOW_MS),
+        to: window.to,
+    };
+    let readings = timeline.points_in(series, lead);
+    let mut raw: Vec<(Millis, f64)> = Vec::with_capacity(readings.size_hint().1.unwrap_or(0));
+    raw.extend(readings);
+    let gap = usual_distance(raw.iter().map(|(at, _)| *at)).saturating_mul(GAP_FACTOR);
+    for pair in raw.windows(2) {
+        let [(since, before), (at, value)] = pair else {
+            continue;
+        };
+        if *at < window.from || at <= since || at - since > gap.max(GAP_MIN_MS) {
+            continue;
+        }
+        // A counter that fell began anew.
+        let grown = if value >= before {
+            value - before
+        } else {
+            *value
+        };
+        let rate = grown * 1000.0 / (at - since) as f64;
+        if rate.is_finite() {
+            take(Point {
+                since: *since,
+                at: *at,
+                value: rate,
+            });
         }
     }
 }
 
 /// Mean and swing of a signal in a window; absent with less than two values.
 pub fn spread(timeline: &Timeline, series: &Series, window: Window) -> Option<Spread> {
-    let points = points(timeline, series, window);
-    if points.len() < 2 {
+    let mut values: Vec<f64> = Vec::new();
+    each_point(timeline, series, window, &mut |point| {
+        values.push(point.value)
+    });
+    if values.len() < 2 {
         return None;
     }
-    let count = points.len() as f64;
-    let mean = points.iter().map(|point| point.value / count).sum::<f64>();
-    let variance = points
-        .iter()
-        .map(|point| (point.value - mean).powi(2) / count);
+    let count = values.len() as f64;
+    let mean = values.iter().map(|value| value / count).sum::<f64>();
+    let variance = values.iter().map(|value| (value - mean).powi(2) / count);
     Some(Spread {
         mean,
         deviation: variance.sum::<f64>().sqrt(),
-        max: points
-            .iter()
-            .map(|point| point.value)
-            .fold(f64::MIN, f64::max),
+        max: values.iter().copied().fold(f64::MIN, f64::max),
     })
 }
 
@@ -221,13 +227,17 @@ pub fn columns(points: &[Point], window: Window, count: usize) -> Vec<Option<f64
 
 /// The lower quartile of the distances: in a hard stall half of them may be holes.
 fn usual_distance(ticks: impl Iterator<Item = Millis>) -> Millis {
-    let ticks: Vec<Millis> = ticks.collect();
-    let mut distances: Vec<Millis> = ticks
-        .windows(2)
-        .filter_map(|pair| Some(pair.get(1)?.saturating_sub(*pair.first()?)))
-        .collect();
-    distances.sort_unstable();
-    distances.get(distances.len() / 4).copied().unwrap_or(0)
+    let mut distances: Vec<Millis> = Vec::with_capacity(ticks.size_hint().0);
+    let mut last = None;
+    for tick in ticks {
+        distances.extend(last.map(|last| tick.saturating_sub(last)));
+        last = Some(tick);
+    }
+    if distances.is_empty() {
+        return 0;
+    }
+    let quartile = distances.len() / 4;
+    *distances.select_nth_unstable(quartile).1
 }
 
 /// A strip as digits, 0 to 9, or as blocks. `top` is what the highest one stands for.

@@ -6,11 +6,22 @@ use model::{OrderBy, Series};
 use super::view::View;
 use crate::stats::{self, Spread};
 
-/// Signals that say nothing by moving: a clock, codes, the recorder's own lateness.
-const LEFT_OUT: [&str; 3] = ["clock.", "probe.query_outcome", "probe.connect_outcome"];
+/// Signals that say nothing by moving: clocks, of which one counts while nobody asks for anything, and codes.
+const LEFT_OUT: [&str; 4] = [
+    "clock.",
+    "processlist.since_finish_ms",
+    "probe.query_outcome",
+    "probe.connect_outcome",
+];
 
 /// Status variables that are of all the time since the server's start.
-const SINCE_START: [&str; 4] = ["_time_max", "_time_avg", ".Uptime", ".Max_used_connections"];
+const SINCE_START: [&str; 5] = [
+    "_time_max",
+    "_time_avg",
+    ".Uptime",
+    ".Uptime_since_flush_status",
+    ".Max_used_connections",
+];
 
 /// How names of signals begin that tell what recording does and costs.
 const OWN: [&str; 2] = ["recorder.", "stacks.wall"];
