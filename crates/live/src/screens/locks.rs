@@ -5,7 +5,7 @@ use report::evidence::chain::{chain_sentence, holder_by_words};
 use report::format;
 
 use super::view::{Body, View, counted};
-use super::waits;
+use super::{told_locks, waits};
 use crate::ink::{Ink, Line, wrapped};
 use crate::table::{Cell, Column, Row, Table};
 
@@ -22,17 +22,7 @@ const COLUMNS: [Column; 7] = [
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
     let Some(table) = waits::lock_table(view) else {
-        return Body::from_table(
-            semaphores(view),
-            Table {
-                columns: &COLUMNS,
-                rows: Vec::new(),
-                empty: view.no_stacks(
-                    "stacks, which show locks,",
-                    "they are recorded during a stall",
-                ),
-            },
-        );
+        return without_stacks(view);
     };
     let before = waits::lock_table_before(view);
     let mut head = vec![Line::plain(&format!(
@@ -41,6 +31,7 @@ pub fn body(view: &View<'_>) -> Body {
         counted(table.locks.len(), "lock is", "locks are"),
         counted(table.idle_threads as usize, "thread waits", "threads wait")
     ))];
+    head.extend(told_locks::holders(view));
     for chain in table.chains.iter().take(2) {
         head.extend(wrapped(
             Ink::Plain,
@@ -61,6 +52,37 @@ pub fn body(view: &View<'_>) -> Body {
             columns: &COLUMNS,
             rows: rows.collect(),
             empty: "no waits for locks in the stacks".to_owned(),
+        },
+    )
+}
+
+/// Without stacks, what sessions and InnoDB tell of locks, and why there is no more.
+fn without_stacks(view: &View<'_>) -> Body {
+    let why = view.no_stacks(
+        "stacks, which show latches and holders,",
+        "they are recorded during a stall",
+    );
+    let mut head = told_locks::holders(view);
+    head.extend(wrapped(Ink::Dim, &why, 2, view.columns));
+    head.extend(semaphores(view));
+    let told_at = waits::processlist(view, view.at).map(|(at, _)| at);
+    if let Some(at) = told_at {
+        let title = format!(
+            "LOCKS as sessions and InnoDB tell of them at {}",
+            view.clock(at)
+        );
+        head.push(Line::colored(Ink::Strong, &title));
+    }
+    Body::from_table(
+        head,
+        Table {
+            columns: &COLUMNS,
+            rows: told_locks::rows(view),
+            empty: match told_at.is_some() {
+                true => "no session waits for a lock",
+                false => "no processlist of this moment: screen 9 says why",
+            }
+            .to_owned(),
         },
     )
 }

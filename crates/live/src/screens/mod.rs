@@ -17,6 +17,7 @@ mod state_line;
 mod statements;
 mod strips;
 mod threads;
+mod told_locks;
 mod view;
 mod waits;
 

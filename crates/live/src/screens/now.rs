@@ -65,7 +65,7 @@ pub fn body(view: &View<'_>) -> Body {
 
 /// What is said of the stall of this moment. Of an incident it stays to be seen when the stall is over; in a history life
 /// goes on.
-fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
+pub(super) fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
     let keeps = matches!(
         view.model.kind,
         RecordingKind::File | RecordingKind::Captures
