@@ -18,8 +18,7 @@ const SLOW: usize = 5;
 
 /// The lines.
 pub fn lines(view: &View<'_>) -> Vec<Line> {
-    let title =
-        "ANSWERS  SELECT 1 five times a second: a column for each second, a line for each 0.2 s";
+    let title = "ANSWERS  of SELECT 1: a column for each second, a line for each 0.2 s";
     let mut out = vec![Line::colored(Ink::Strong, title)];
     let count = view.columns.saturating_sub(NAME + 1).max(8);
     let window = model::Window {

@@ -53,7 +53,7 @@ fn head(view: &View<'_>) -> Vec<Line> {
         now("recorder.resident_bytes").map(|bytes| format!("{} resident", format::bytes(bytes))),
         now("recorder.late_ms").map(|ms| format!("{} late", format::seconds(ms / 1000.0))),
         now("recorder.statements")
-            .map(|rate| format!("{} statements of its own", format::per_second(rate))),
+            .map(|rate| format!("{} own statements", format::per_second(rate))),
         now("recorder.lost_samples").map(|lost| format!("{lost:.0} samples lost a second")),
     ];
     let cost: Vec<String> = cost.into_iter().flatten().collect();

@@ -27,9 +27,7 @@ pub fn body(view: &View<'_>) -> Body {
     let mut rows = classes(view);
     rows.extend(counters(view));
     let head = vec![
-        Line::plain(
-            "a second; counters are of this moment, classes of the whole stall and the time before it",
-        ),
+        Line::plain("a second: counters at this moment, classes over the whole stall and before"),
         running(view),
     ];
     let empty = view.missing(
