@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::{
-    FrameId, FrameSide, OrderBy, Profile, Stack, StackFrame, StackTable, UnnamedReason, Window,
+    FrameId, FrameSide, OrderBy, Profile, ProfileCount, Stack, StackFrame, StackId, StackTable,
+    UnnamedReason, Window,
 };
 
 pub(crate) use crate::flame_part::Part;
@@ -96,13 +97,22 @@ impl FlameTree {
         let mut builder = Builder::default();
         for (side, (profiles, book)) in [first, second].into_iter().enumerate() {
             builder.tree.halves[side] = FlameSide::from_profiles(whose, profiles);
-            // The names of a table are long and compared once, not once a profile.
-            let mut ids = HashMap::new();
+            let mut known = Known::default();
             for profile in profiles {
-                builder.add(side, whose, profile, book, &mut ids);
+                builder.add(side, whose, profile, book, &mut known);
             }
         }
+        builder.tree.sum_up();
         builder.tree
+    }
+
+    /// From the samples of which each node was the innermost, those with it anywhere on the stack.
+    fn sum_up(&mut self) {
+        for index in (1..self.nodes.len()).rev() {
+            let Node { parent, value, .. } = self.nodes[index];
+            let caller = &mut self.nodes[parent].value;
+            *caller = [0, 1].map(|side| caller[side].saturating_add(value[side]));
+        }
     }
 
     /// The value of a node as a share of the root's, the greater of both profiles.
@@ -292,6 +302,16 @@ enum Step {
     Fold(usize, [u64; 2], usize),
 }
 
+/// What of one table is in the tree already. Its names are long, its stacks deep, and the same in one profile after
+/// another: each is looked for once.
+#[derive(Default)]
+struct Known<'a> {
+    frames: HashMap<FrameId, usize>,
+    /// The innermost node of a stack of a thread, by the thread's name and whether it is the server's.
+    innermost: HashMap<(StackId, &'a str, bool), usize>,
+}
+
+/// While it is built, a node's value is of the samples of which it is the innermost.
 struct Builder {
     tree: FlameTree,
     frames: HashMap<TreeFrame, usize>,
@@ -346,36 +366,30 @@ impl Builder {
         index
     }
 
-    /// `ids` are the frames of the table that are in the tree already.
-    fn add(
+    fn add<'a>(
         &mut self,
         side: usize,
         whose: Whose,
-        profile: &Profile,
+        profile: &'a Profile,
         book: &StackTable,
-        ids: &mut HashMap<FrameId, usize>,
+        known: &mut Known<'a>,
     ) {
         let hz = self.tree.halves[side].hz;
         let mut own: BTreeMap<usize, u64> = BTreeMap::new();
         for row in profile.counts.iter().filter(|row| whose.has(row)) {
             let value = scaled(row.count, hz, profile.hz);
-            let thread_kind = if row.server {
-                Kind::Server
-            } else {
-                Kind::Other
-            };
-            let mut path = vec![self.frame(pseudo(&row.thread, String::new(), thread_kind))];
-            let stack = book.stack(row.stack);
-            path.extend(self.cut(stack));
-            for id in stack.frames.iter().rev() {
-                let known = ids.get(id).copied();
-                let index = known.or_else(|| Some(self.frame(real(book.frame(*id)?))));
-                if let Some(index) = index {
-                    ids.insert(*id, index);
-                    path.push(index);
+            let key = (row.stack, row.thread.as_str(), row.server);
+            let node = match known.innermost.get(&key) {
+                Some(node) => *node,
+                None => {
+                    let node = self.innermost(row, book, &mut known.frames);
+                    known.innermost.insert(key, node);
+                    node
                 }
-            }
-            let innermost = own.entry(self.walk(side, &path, value)).or_default();
+            };
+            let slot = &mut self.tree.nodes[node].value[side];
+            *slot = slot.saturating_add(value);
+            let innermost = own.entry(node).or_default();
             *innermost = innermost.saturating_add(value);
             let samples = &mut self.tree.halves[side].samples;
             *samples = samples.saturating_add(value);
@@ -402,29 +416,46 @@ impl Builder {
         })
     }
 
-    /// The node of the innermost.
-    fn walk(&mut self, side: usize, path: &[usize], value: u64) -> usize {
-        let mut at = 0;
-        self.grow(at, side, value);
-        for frame in path {
-            let next = self.tree.nodes.len();
-            let node = *self.children.entry((at, *frame)).or_insert(next);
-            if node == next {
-                self.tree.nodes.push(Node {
-                    parent: at,
-                    frame: *frame,
-                    value: [0; 2],
-                });
+    /// The node of the innermost frame of a row's stack. `frames` are those of the table that are in the tree already.
+    fn innermost(
+        &mut self,
+        row: &ProfileCount,
+        book: &StackTable,
+        frames: &mut HashMap<FrameId, usize>,
+    ) -> usize {
+        let kind = match row.server {
+            true => Kind::Server,
+            false => Kind::Other,
+        };
+        let thread = self.frame(pseudo(&row.thread, String::new(), kind));
+        let mut at = self.called(0, thread);
+        let stack = book.stack(row.stack);
+        if let Some(cut) = self.cut(stack) {
+            at = self.called(at, cut);
+        }
+        for id in stack.frames.iter().rev() {
+            let known = frames.get(id).copied();
+            let index = known.or_else(|| Some(self.frame(real(book.frame(*id)?))));
+            if let Some(index) = index {
+                frames.insert(*id, index);
+                at = self.called(at, index);
             }
-            at = node;
-            self.grow(at, side, value);
         }
         at
     }
 
-    fn grow(&mut self, node: usize, side: usize, value: u64) {
-        let slot = &mut self.tree.nodes[node].value[side];
-        *slot = slot.saturating_add(value);
+    /// The node of a frame that another one called.
+    fn called(&mut self, caller: usize, frame: usize) -> usize {
+        let next = self.tree.nodes.len();
+        let node = *self.children.entry((caller, frame)).or_insert(next);
+        if node == next {
+            self.tree.nodes.push(Node {
+                parent: caller,
+                frame,
+                value: [0; 2],
+            });
+        }
+        node
     }
 }
 

@@ -22,12 +22,18 @@ pub fn waiting_threads(
     };
     for run in runs.iter().filter(waits) {
         let (from, to) = (run.from.max(window.from), run.to.min(window.to));
-        let begin = moments.partition_point(|at| *at < from);
-        let seen = moments.iter().skip(begin).take_while(|at| **at <= to);
-        for at in seen {
-            let part = at.saturating_sub(window.from) / part_ms.max(1);
+        let before = |at: Millis| moments.partition_point(|moment| *moment < at);
+        let range = before(from)..before(to.saturating_add(1));
+        let mut seen = moments.get(range).unwrap_or_default();
+        while let Some(first) = seen.first() {
+            let part = first.saturating_sub(window.from) / part_ms.max(1);
+            let next = window
+                .from
+                .saturating_add((part + 1).saturating_mul(part_ms.max(1)));
+            let (inside, later) = seen.split_at(seen.partition_point(|at| *at < next).max(1));
             let counts = parts.entry(part).or_default();
-            *counts.entry((run.stack, run.name.as_str())).or_default() += 1;
+            *counts.entry((run.stack, run.name.as_str())).or_default() += inside.len() as u64;
+            seen = later;
         }
     }
     let profile = |(part, counts): (Millis, BTreeMap<(StackId, &str), u64>)| {
