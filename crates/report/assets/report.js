@@ -73,7 +73,7 @@
     const until = slider("Last second of the flame graph", last);
     const whole = make("button", { type: "button" }, "Whole stall");
     const output = make("output", {});
-    const tools = make("p", { class: "seconds-tools" }, "Flame graph of ", since, until, " ", output, " ", whole);
+    const tools = make("p", { class: "seconds-tools" }, "Flame graph from ", since, " to ", until, " ", output, " ", whole);
     figure.append(tools);
     const mark = document.createElementNS(picture.namespaceURI, "rect");
     for (const [name, value] of [["class", "chosen"], ["y", 0], ["height", "100%"]]) mark.setAttribute(name, value);

@@ -41,6 +41,8 @@
     `${what}?server=${encodeURIComponent(root.dataset.server)}&from=${Math.round(from)}&to=${Math.round(to)}` +
     (at ? `&at=${Math.round(at)}` : "");
 
+  // Steps of an axis of bytes, so that its labels are whole KiB, MiB, GiB.
+  const BYTES = Array.from({ length: 60 }, (_, power) => 2 ** power);
   // Three digits and a unit that fits.
   const UNITS = {
     "seconds": [[1, " s"], [1e-3, " ms"], [1e-6, " µs"], [0, " ns", 1e-9]],
@@ -147,7 +149,7 @@
       scales: { x: { time: true, range: () => [view.from / 1000, view.to / 1000] }, y: { range: () => [0, most > 0 ? most * 1.06 : 1] } },
       axes: [
         { ...ink("--soft"), show: isFirst || isLast, side: isLast ? 2 : 0, size: 22, values: [[86400, "{MM}-{DD}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
-        { ...ink("--soft"), size: 54, space: 28, values: (_, ticks) => ticks.map((tick) => say(chart.unit, tick)) },
+        { ...ink("--soft"), size: 54, space: 28, incrs: chart.unit === "bytes" ? BYTES : undefined, values: (_, ticks) => ticks.map((tick) => say(chart.unit, tick)) },
       ],
       series: [{}, ...lines.map((line, drawn) => {
         const own = COLOURS[(lines.length - 1 - drawn) % COLOURS.length];
@@ -191,7 +193,12 @@
       const place = (stall.from_ms - view.from) / (view.to - view.from) * 100;
       if (!stall.incident || place < free || place > 100) continue;
       const link = row.appendChild(element("a", { href: `incident/${encodeURIComponent(stall.incident)}`, title: `${clock(stall.from_ms)} UTC: ${stall.title}` }, stall.title));
-      if (place / 100 * row.clientWidth + 230 > row.clientWidth) { link.style.right = `${100 - place}%`; link.classList.add("left"); } else link.style.left = `${place}%`;
+      // Where there is more room, and not beyond the edge.
+      const before = place / 100 * row.clientWidth, behind = row.clientWidth - before;
+      const isBefore = behind < 230 && before > behind;
+      link.style[isBefore ? "right" : "left"] = `${isBefore ? 100 - place : place}%`;
+      link.classList.toggle("left", isBefore);
+      link.style.maxWidth = `min(34ch, ${Math.floor(isBefore ? before : behind)}px)`;
       free = place + 240 / row.clientWidth * 100;
     }
   };
@@ -241,8 +248,8 @@
     const list = element("ul", { class: "stalls" });
     for (const stall of data.stalls) {
       const item = list.appendChild(element("li"));
-      const seconds = stall.to_ms ? `${((stall.to_ms - stall.from_ms) / 1000).toFixed(1)} s` : "no end";
-      item.append(element("time", { datetime: new Date(stall.from_ms).toISOString() }, clock(stall.from_ms)), `, ${seconds}: `);
+      const length = stall.lasts || "no end";
+      item.append(element("time", { datetime: new Date(stall.from_ms).toISOString() }, clock(stall.from_ms)), `, ${length}: `);
       item.append(stall.incident ? element("a", { href: `incident/${encodeURIComponent(stall.incident)}` }, stall.title) : `${stall.title} (not captured)`);
     }
     section.replaceChildren(element("h2", {}, "Stalls in this time"), data.stalls.length ? list : element("p", { class: "none" }, "None was noticed."));

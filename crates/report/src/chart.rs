@@ -23,6 +23,8 @@ pub(crate) const HEIGHT: f64 = 1000.0;
 const PLOT_PX: f64 = 128.0;
 /// Height of one row of event labels in CSS pixels.
 const LABEL_ROW_PX: f64 = 14.0;
+/// What the label of the highest value needs above the plot, in CSS pixels.
+const HALF_LETTER_PX: f64 = 7.0;
 /// Height of the time axis in CSS pixels.
 const TIME_AXIS_PX: f64 = 20.0;
 /// The narrowest plot for which event labels are kept apart, in CSS pixels.
@@ -253,7 +255,7 @@ pub(crate) fn strip(
 ) -> Markup {
     let top = match place.has_events {
         true => frame.rows as f64 * LABEL_ROW_PX,
-        false => 2.0,
+        false => HALF_LETTER_PX,
     };
     let bottom = top + place.plot_px;
     let height = bottom + if place.has_times { TIME_AXIS_PX } else { 4.0 };

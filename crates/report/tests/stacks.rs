@@ -102,7 +102,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its stack), which waits for malloc arena \
          main_arena with 8 others, held by thread 4822 (mysqld, by the lock",
         "owner field), which is in mprotect, uninterruptible. <small>in 2 of 3 lock tables",
-        "Sampled: 200 snapshots, one each 50.3 ms",
+        "Sampled: 200 snapshots, one every 50.3 ms",
         "<b>57</b>",
         "named by the call path of the waiting threads",
         "known by its stack",

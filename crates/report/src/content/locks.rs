@@ -112,7 +112,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
         } => {
             let interval = Quantity::Seconds.to_text(interval_ms / 1000.0);
             format!(
-                "Sampled: {}, one each {interval}. Counts and times are estimates (~); a wait \
+                "Sampled: {}, one every {interval}. Counts and times are estimates (~); a wait \
                  shorter than {interval} is seen with the probability of its length.",
                 counted(u64::from(*snapshots), "snapshot"),
             )

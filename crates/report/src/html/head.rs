@@ -20,7 +20,7 @@ impl Script {
     /// Reads values off the charts.
     pub(super) const REPORT: Self = Self {
         file: "report.js",
-        sha256: "N6nr4canDOz+0O7uT2itYqs+3qlL6hy1o9HSpL3CJ+M=",
+        sha256: "pXKoz+t6H4dZ9U2lRrKJiTFZHLX5zPlVZDWYBzG/+xI=",
     };
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {

@@ -154,7 +154,7 @@ fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
     );
     if half.hz_least < half.hz {
         out += markup!(
-            " (those taken at down to {} a second count accordingly more)",
+            " (some were taken at {} a second and count for more)",
             half.hz_least
         );
     }

@@ -134,8 +134,9 @@ fn row(
         let place = timeline::place(strip, is_first && side.is_stall, is_last);
         let says = match side.is_stall {
             true => timeline::says(side.incident, strip),
-            false => timeline::mean(strip, side.window)
-                .map_or_else(String::new, |mean| format!("{mean} on average")),
+            false => timeline::mean(strip, side.window).map_or_else(String::new, |mean| {
+                timeline::of_line(strip, &format!("{mean} on average"))
+            }),
         };
         markup!(
             "<div class=\"strip\"><p><b class=\"side\">{}</b> <span>{}</span> {}</p>\

@@ -118,11 +118,22 @@ pub(super) fn marks(strip: &Strip) -> Markup {
 pub(super) fn says(incident: &Incident, strip: &Strip) -> String {
     let before = mean(strip, incident.baseline_window());
     let stall = mean(strip, incident.stall_window());
-    match (before, stall) {
+    let numbers = match (before, stall) {
         (Some(before), Some(stall)) => format!("{before} before, {stall} in the stall"),
         (None, Some(stall)) => format!("{stall} in the stall"),
         (Some(before), None) => format!("{before} before, unknown in the stall"),
-        (None, None) => String::new(),
+        (None, None) => return String::new(),
+    };
+    of_line(strip, &numbers)
+}
+
+/// Numbers that are those of one line of several, with its name: `SELECT 1: 3 ms on average`.
+pub(super) fn of_line(strip: &Strip, numbers: &str) -> String {
+    match strip.curves.as_slice() {
+        [first, _, ..] if !strip.is_stacked && !first.label.is_empty() => {
+            format!("{}: {numbers}", first.label)
+        }
+        _ => numbers.to_owned(),
     }
 }
 

@@ -237,7 +237,7 @@ fn an_idle_session_beside_the_stalled_one() {
 fn locks_with_callers_holders_and_the_chain() {
     let text = locks(&data::locks(false), 80);
     for part in [
-        "Sampled: 100 snapshots, one each 50 ms. Counts and times are estimates (~); a\n\
+        "Sampled: 100 snapshots, one every 50 ms. Counts and times are estimates (~); a\n\
          wait shorter than 50 ms is seen with the probability of its length.\n",
         "WHO WAITS FOR WHOM\n  \
          - 57 threads wait for kernel_mutex, held by thread 4711 (mysqld, by its\n    \

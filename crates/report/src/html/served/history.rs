@@ -36,6 +36,14 @@ pub struct Mark {
     pub title: String,
 }
 
+impl Mark {
+    /// How long it lasted, in words.
+    fn length(&self) -> Option<String> {
+        let length = self.to_ms?.saturating_sub(self.from_ms).max(0);
+        Some(time_format::duration(length.unsigned_abs()))
+    }
+}
+
 /// A stretch of a history, on a clock of its own.
 #[derive(Debug)]
 pub struct HistoryWindow {
@@ -174,6 +182,7 @@ pub fn history_json(view: &HistoryView) -> String {
         "problem": view.problem,
         "stalls": view.marks.iter().take(MARKS_MAX).map(|mark| json!({
             "from_ms": mark.from_ms, "to_ms": mark.to_ms, "incident": mark.id, "title": escape::terminal(&mark.title),
+            "lasts": mark.length(),
         })).collect::<Vec<_>>(),
         "silent": told_silent(&silent),
         "charts": told,
@@ -223,7 +232,8 @@ fn says(incident: &Incident, strip: &Strip) -> String {
     let stats = curve.and_then(|curve| Some((curve, curve.stats(incident.window)?)));
     stats.map_or_else(String::new, |(curve, stats)| {
         let say = |value| curve.quantity.to_short_text(value);
-        format!("{} on average, at most {}", say(stats.mean), say(stats.max))
+        let numbers = format!("{} on average, at most {}", say(stats.mean), say(stats.max));
+        timeline::of_line(strip, &numbers)
     })
 }
 
@@ -362,10 +372,7 @@ fn stalls(marks: &[Mark]) -> Markup {
         .iter()
         .take(MARKS_MAX)
         .map(|mark| {
-            let length = mark.to_ms.map_or_else(
-                || "no end".to_owned(),
-                |to| time_format::duration(to.saturating_sub(mark.from_ms).max(0).unsigned_abs()),
-            );
+            let length = mark.length().unwrap_or_else(|| "no end".to_owned());
             let what = match &mark.id {
                 Some(id) => markup!("<a href=\"incident/{}\">{}</a>", percent(id), mark.title),
                 None => markup!("{} <span class=\"badge\">not captured</span>", mark.title),

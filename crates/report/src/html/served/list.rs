@@ -147,11 +147,12 @@ fn line(view: &ListView) -> String {
         1 => format!("1 {of}"),
         _ => format!("{count} {of}s"),
     };
+    let all = count(view.all, "incident");
     let mut line = match is_filtered {
-        true => format!("{} of {} shown", view.wanted, count(view.all, "incident")),
-        false => count(view.all, "incident"),
+        true => format!("{} of {all}", view.wanted),
+        false => all,
     };
-    if view.servers.len() > 1 {
+    if !is_filtered && view.servers.len() > 1 {
         line += &format!(" of {}", count(view.servers.len(), "server"));
     }
     let onsets = view.rows.iter().filter_map(|row| row.onset_ms);
@@ -237,7 +238,7 @@ fn rows(view: &ListView) -> Markup {
     if view.rows.is_empty() {
         let says = match view.all {
             0 => "No stall was captured yet. A recorder writes one here for each stall.",
-            _ => "None matches.",
+            _ => "No incident fits this search. Reset shows all.",
         };
         return markup!("<p class=\"none\">{}</p>", says);
     }
