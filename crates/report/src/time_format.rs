@@ -70,14 +70,23 @@ pub(crate) fn clock_minute(wall_ms: i64) -> String {
     timestamp(wall_ms).strftime("%H:%M").to_string()
 }
 
-/// A duration as people say it: `4.2 s`, `1 min 15 s`, `2 h 3 min`.
+/// A duration as people say it: `4.2 s`, `1 min 15 s`, `2 h 3 min`; rounded to the nearest of these.
 pub fn duration(ms: u64) -> String {
-    let seconds = ms / 1000;
+    let tenths = ms.saturating_add(50) / 100;
+    let seconds = ms.saturating_add(500) / 1000;
     match seconds {
-        0..10 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        10..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ if tenths < 100 => format!("{}.{} s", tenths / 10, tenths % 10),
+        0..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+    }
+}
+
+/// A number of one unit and the rest in another, if there is any.
+fn two(large: u64, unit: &str, rest: u64, small: &str) -> String {
+    match rest {
+        0 => format!("{large} {unit}"),
+        rest => format!("{large} {unit} {rest} {small}"),
     }
 }
 
@@ -146,10 +155,16 @@ mod tests {
     fn durations() {
         for (ms, words) in [
             (0, "0.0 s"),
-            (4_250, "4.2 s"),
-            (59_999, "59 s"),
+            (4_240, "4.2 s"),
+            (9_940, "9.9 s"),
+            (9_970, "10 s"),
+            (11_987, "12 s"),
+            (59_400, "59 s"),
+            (59_999, "1 min"),
             (75_000, "1 min 15 s"),
+            (7_200_000, "2 h"),
             (7_380_000, "2 h 3 min"),
+            (u64::MAX, "5124095576030 h 25 min"),
         ] {
             assert_eq!(duration(ms), words);
         }

@@ -91,7 +91,7 @@ fn the_sections_stand_behind_the_charts_of_the_findings() {
         "trx_commit_off_kernel",
         "data-label=\"Threads before\" class=\"number\">0</td>",
         "<b>31</b>",
-        "1 min 6 s",
+        "1 min 7 s",
         "uninterruptible",
         "more groups",
         "<section id=\"locks\"><details class=\"section\"><summary><h2>Locks",

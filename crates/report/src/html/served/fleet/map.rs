@@ -216,7 +216,7 @@ mod tests {
             assert!(html.contains(&format!(">{number}</a></td>")), "{html}");
         }
         assert_eq!(html.matches("<td></td>").count(), 1);
-        assert!(html.contains("3 stalls, 1 min 0 s, from 2026-11-28 12:00 on"));
+        assert!(html.contains("3 stalls, 1 min, from 2026-11-28 12:00 on"));
         let (from, to) = (BEGIN_MS + 6 * 3_600_000, BEGIN_MS + 12 * 3_600_000);
         let address =
             format!("href=\"fleet/stalls?server=db1%3A3306&amp;from={from}&amp;to={to}\"");
