@@ -23,6 +23,7 @@ pub mod table;
 pub mod tables;
 pub mod url;
 pub mod value;
+pub mod vitals;
 
 pub use batch::{Batch, Token};
 pub use value::Value;

@@ -95,3 +95,13 @@ fn fleet_tables() {
     }
     check("reference/fleet-tables.md", "tables", &made);
 }
+
+/// The signals that are sent by the second.
+#[test]
+fn vitals() {
+    let mut table = "| signal | |\n|---|---|\n".to_owned();
+    for vital in fleet::vitals::VITALS {
+        table += &cells(&[&quoted([vital.signal]), vital.what]);
+    }
+    check("reference/fleet-tables.md", "vitals", &table);
+}

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, anyhow};
 use fleet::from_incident::{host_id, minutes};
 use fleet::row::SignalRow;
+use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
 use store::{HistoryWindow, history_coverage, read_history, read_summary, state_dirs};
 
@@ -267,7 +268,8 @@ impl Collector {
             return Ok(());
         }
         if minute >= self.cursor.seconds_until {
-            for row in &mut rows.signals {
+            let others = rows.signals.iter_mut();
+            for row in others.filter(|row| !is_vital(&row.signal)) {
                 row.seconds.clear();
             }
         }
