@@ -18,14 +18,17 @@ WITH risk AS (
          'a file system is almost full')
     )
 ), largest AS (
-    -- The names stand here once more: by them the key is used, and the other signals are not read.
-    SELECT host_id, toString(signal) AS signal, max(mx) AS worst, argMax(ts, mx) AS at
+    -- The names stand here once more: by them the key is used, and the other signals are not read. So do the limits: what
+    -- is below them is most of what there is.
+    SELECT host_id, signal AS name, max(mx) AS worst, argMax(ts, mx) AS at
     FROM signals
     WHERE ts >= toDateTime(intDiv({since:Int64}, 1000), 'UTC')
-      AND (signal IN ('vmstat.compact_stall', 'status.Qcache_lowmem_prunes', 'status.Threads_connected',
-                      'innodb.history_list_length', 'vmstat.pswpin', 'net.listen_overflows')
-           OR signal LIKE 'filesystem.%.used\\_share')
-    GROUP BY host_id, signal
+      AND (signal IN ('vmstat.compact_stall', 'status.Threads_connected', 'net.listen_overflows') AND mx > 0
+           OR signal = 'status.Qcache_lowmem_prunes' AND mx > 10
+           OR signal = 'innodb.history_list_length' AND mx > 1000000
+           OR signal = 'vmstat.pswpin' AND mx > 100
+           OR signal LIKE 'filesystem.%.used\\_share' AND mx > 0.95)
+    GROUP BY name, host_id
 ), stalled AS (
     SELECT DISTINCT toString(cause) AS cause, host_id FROM incidents FINAL
     WHERE onset >= fromUnixTimestamp64Milli({now:Int64} - 30 * 86400000, 'UTC')
@@ -33,17 +36,19 @@ WITH risk AS (
     SELECT cause, count() AS servers FROM stalled GROUP BY cause
 )
 SELECT if(h.label = '', h.host, concat(h.host, ':', h.label)) AS host,
-       r.cause AS cause, r.why AS why, w.signal AS signal, w.worst AS worst,
+       r.cause AS cause, r.why AS why, toString(w.name) AS signal, w.worst AS worst,
        toInt64(toUnixTimestamp(w.at)) * 1000 AS at,
        c.servers AS stalled_servers
 FROM largest AS w
 CROSS JOIN risk AS r
 JOIN (SELECT host_id, host, label, settings FROM hosts FINAL) AS h ON h.host_id = w.host_id
 LEFT JOIN counts AS c ON c.cause = r.cause
-WHERE w.signal LIKE r.pattern
+WHERE toString(w.name) LIKE r.pattern
   AND (r.setting = '' OR h.settings[r.setting] = r.holds)
   AND w.worst > r.above * multiIf(r.of_setting = '', 1, mapContains(h.settings, r.of_setting),
                                   toFloat64OrZero(h.settings[r.of_setting]), 1e300)
   AND (r.cause, w.host_id) NOT IN (SELECT cause, host_id FROM stalled)
 ORDER BY stalled_servers DESC, cause, worst DESC, host
 LIMIT {rows:UInt32}
+-- Rows come sorted by signal and server.
+SETTINGS optimize_aggregation_in_order = 1
