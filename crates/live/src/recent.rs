@@ -250,8 +250,11 @@ mod tests {
         }
     }
 
+    /// A thread, from when to when it stood so, and in which function.
+    type Run = (u32, Millis, Millis, String);
+
     /// Runs with their functions, and the samples of each slice.
-    fn shown(known: &RecentStacks) -> (Vec<(u32, Millis, Millis, String)>, Vec<(String, u64)>) {
+    fn shown(known: &RecentStacks) -> (Vec<Run>, Vec<(String, u64)>) {
         let stacks = &known.stacks;
         let function = |id: StackId| {
             let mut frames = stacks.table.frames_of(id);

@@ -380,7 +380,7 @@ mod tests {
         );
         // Who reads one line only reads what it was.
         assert!(
-            line(2).contains(", after 23 s; cause so far: "),
+            line(2).contains(", after 24 s; cause so far: "),
             "{}",
             line(2)
         );
