@@ -8,15 +8,13 @@
 //! that one number is enough. A gateway that was killed finds the same batches, in the same order: the same bytes under
 //! the same token.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use crate::batch::Token;
 use crate::error::StoreError;
-use crate::sqlite::sqlite;
+use crate::sqlite::{create_private, sqlite};
 
 /// "Ffgw": SQLite's `application_id` of a gateway's journal.
 const APPLICATION_ID: i64 = 0x4666_6777;
@@ -110,18 +108,7 @@ impl Journal {
     ///
     /// When it cannot be written, or is something else.
     pub fn open(path: &Path, bytes_max: u64) -> Result<Self, StoreError> {
-        let io = |source| StoreError::Io {
-            path: path.to_owned(),
-            source,
-        };
-        // Made private before anything is in it.
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(io)?;
+        create_private(path)?;
         let connection = connect(path)?;
         let (batches, bytes) = connection
             .query_row(

@@ -58,18 +58,7 @@ impl Store {
     ///
     /// When the file is something else, of a newer program, or cannot be written.
     pub fn init(path: &Path, now: i64, program: &str) -> Result<(Self, Initialised), StoreError> {
-        let io = |source| StoreError::Io {
-            path: path.to_owned(),
-            source,
-        };
-        // Made private before anything is in it.
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)
-            .map_err(io)?;
+        create_private(path)?;
         let mut store = Self::at(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let empty = store
             .connection
@@ -224,6 +213,20 @@ impl Store {
         transaction.pragma_update(None, "user_version", VERSION)?;
         transaction.commit()
     }
+}
+
+/// Creates a file where there is none, made private before anything is in it.
+pub(crate) fn create_private(path: &Path) -> Result<(), StoreError> {
+    let made = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path);
+    made.map(drop).map_err(|source| StoreError::Io {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// SQLite's complaint about this file.
