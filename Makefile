@@ -64,7 +64,7 @@ lint: ## formatting, clippy, imports in one direction, licences and sources of d
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(LISTED)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo test --locked --quiet --workspace --test house
+	cargo test --locked --quiet -p freezeframe-model --test house
 	scripts/lint-extra
 
 bench: ## measure what freezeframe costs and how fast it is, beside the tools people have

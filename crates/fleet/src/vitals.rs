@@ -36,8 +36,14 @@ pub static VITALS: [Vital; 40] = [
     ),
     vital("status.Bytes_sent", "bytes sent to clients"),
     vital("status.Bytes_received", "bytes received from clients"),
-    vital("probe.query_us", "how long a statement of ours took"),
-    vital("probe.connect_us", "how long a connection of ours took"),
+    vital(
+        "probe.query_us",
+        "how long the SELECT 1 of the recorder took",
+    ),
+    vital(
+        "probe.connect_us",
+        "how long the recorder waited for a new connection",
+    ),
     vital("processlist.waiting", "sessions in a state that waits"),
     vital("processlist.hung", "sessions that did not move"),
     vital(

@@ -172,6 +172,8 @@
         ready: [(plot) => plot.over.addEventListener("click", (event) => {
           view.at = Math.round(plot.posToVal(event.offsetX, "x") * 1000);
           remember(false);
+          // A finger does not move before it taps.
+          tell(view.at / 1000);
           for (const chart of charts) chart.plot.redraw(false);
         })],
       },

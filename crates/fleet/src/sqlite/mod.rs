@@ -13,5 +13,5 @@ mod retain;
 
 pub use ask::{Answer, Extent, Given};
 pub use insert::Inserted;
-pub(crate) use open::{create_private, sqlite};
 pub use open::{Initialised, Store};
+pub(crate) use open::{create_private, sqlite};
