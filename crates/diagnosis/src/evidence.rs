@@ -52,8 +52,6 @@ pub(crate) struct Evidence<'a> {
     pub(crate) baseline: Option<Window>,
     /// It is the time after the end.
     pub(crate) baseline_is_after: bool,
-    /// Somebody's tool began to capture when the stall was over: what it measured is no measure of the stall.
-    pub(crate) began_after_it: bool,
     /// In which something must hold that held all the while: of a stall that is one short slice, the seconds.
     pub(crate) every: Vec<Window>,
     /// The stall in overlapping slices, up to [`AFTER_END_MS`] after it; one when it is short.
@@ -124,7 +122,6 @@ impl<'a> Evidence<'a> {
             stall: begin(stall.from, stall.to),
             baseline,
             baseline_is_after: calm_after.is_some(),
-            began_after_it: incident.began_after_it(),
             every: match stall.length() <= SLICE_MS {
                 true => steps(stall, SLICE_STEP_MS, begin),
                 false => slices(stall, begin),

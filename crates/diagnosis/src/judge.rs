@@ -172,7 +172,7 @@ impl<'c> Tested<'c> {
             unknown: Vec::new(),
         };
         for one in signs {
-            if evidence.began_after_it && !may_tell_of_before(one) {
+            if evidence.incident.began_after_it() && !may_tell_of_before(one) {
                 tested.unknown.push((one, BTreeSet::new()));
                 continue;
             }
@@ -205,10 +205,7 @@ impl<'c> Tested<'c> {
 fn may_tell_of_before(sign: &Sign) -> bool {
     match &sign.test {
         Test::Fact(_) => true,
-        Test::Signals(test) => {
-            let patterns = test.expression.patterns();
-            patterns.iter().all(|pattern| *pattern == RUNNING)
-        }
+        Test::Signals(test) => test.expression.patterns() == [RUNNING],
         Test::Call(_) => ["error_log", "kernel_log"].contains(&sign.source().as_str()),
     }
 }
@@ -317,7 +314,7 @@ fn unknown(tested: &Tested, against: &Tested, evidence: &Evidence) -> Vec<String
     let mut by_source: Vec<(String, Vec<&str>)> = Vec::new();
     for (sign, names) in tested.unknown.iter().chain(&against.unknown) {
         if names.is_empty() {
-            let why = match evidence.began_after_it {
+            let why = match evidence.incident.began_after_it() {
                 true => "the stall was over when the capture began",
                 false => {
                     "the time before the onset is not in the record, or too short to compare with"

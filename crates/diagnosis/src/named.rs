@@ -431,7 +431,7 @@ fn sentences(evidence: &Evidence, logs: &Counted) -> Counted {
             .names
             .contains_key(&(mention.kind, mention.word.clone()));
         // A listing that was taken when the stall was over tells of that time.
-        let is_elsewhere = || evidence.began_after_it || is_counted(mention, evidence);
+        let is_elsewhere = || evidence.incident.began_after_it() || is_counted(mention, evidence);
         if mention.is_read && (is_in_log || is_elsewhere()) {
             continue;
         }

@@ -113,7 +113,7 @@ pub(crate) fn suspicions(
     let is_telling = |seen: Seen| match seen {
         Seen::Host => false,
         Seen::Logs | Seen::Sentences => true,
-        _ if evidence.began_after_it => false,
+        _ if evidence.incident.began_after_it() => false,
         Seen::Profile => !is_at_rest(all),
         _ => true,
     };
@@ -187,13 +187,9 @@ pub(crate) fn suspicions(
         let weight = whole / shared.count().max(1) as f64;
         weights.add(cause, weight, || witness.clone());
     }
-    let words: &[&str] = match evidence.began_after_it {
-        true => &[],
-        false => &evidence.incident.known_words,
-    };
-    for like in likeness::likenesses(words) {
+    for like in likeness::likenesses(&evidence.incident.known_words) {
         // What is no more like it than any text is.
-        let is_like = like.score >= LIKE_MIN;
+        let is_like = like.score >= LIKE_MIN && !evidence.incident.began_after_it();
         if let Some(cause) = open.iter().find(|cause| is_like && cause.id == like.cause) {
             weights.add(cause, LIKENESS_WEIGHT * like.share, || of_likeness(&like));
         }
@@ -204,13 +200,12 @@ pub(crate) fn suspicions(
 /// Puts suspicions in the order of how often something is known to have happened, most often first, where nothing was found:
 /// nothing in the evidence decides between them.
 pub fn order_suspicions(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
-    let mut findings = verdict.findings.iter();
-    if findings.any(|finding| finding.level > Level::Suspicion) {
+    let is_one = |finding: &Finding| finding.level == Level::Suspicion;
+    if !verdict.findings.iter().all(is_one) {
         return;
     }
     let before = sentence::maybe(&verdict.findings);
-    let times = |finding: &Finding| Reverse(times(&finding.cause));
-    verdict.findings.order_by_key(times);
+    (verdict.findings).order_by_key(|finding| Reverse(times(&finding.cause)));
     let now = sentence::maybe(&verdict.findings);
     verdict.sentence = verdict.sentence.replace(&before, &now);
 }
