@@ -51,7 +51,7 @@ test-fleet: ## the fleet's store in ClickHouse, with a server for development (5
 # What needs no server, no kernel feature and little time. Captures are cut at a third of the places where `make test`
 # cuts them, and the longest line is left to it: 29 s of a processor.
 CHECKED = model lexicon likeness expression sql server-text store diagnosis import export report cli live
-check: ## the tests that need no server: within a minute, when they are built
+check: ## the tests that need no server: about a minute, when they are built
 	scripts/need build rust
 	@$(BEGIN) export FREEZEFRAME_CUTS=9 $(SEEDS); \
 		cargo test --locked --no-fail-fast $(CHECKED:%=-p freezeframe-%) -- --skip real_tools:: --skip a_long_line_without_meaning && \
