@@ -63,7 +63,7 @@ pub(crate) struct Evidence<'a> {
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
     statuses: OnceCell<Vec<Status<'a>>>,
     /// What the sessions of the processlists were in, by column.
-    columns: [OnceCell<Interned>; 4],
+    columns: [OnceCell<Interned>; 5],
     /// Names that were asked for, and whether the server has none such.
     lacking: RefCell<HashMap<String, bool>>,
     /// See [`Evidence::in_statements`].
@@ -89,6 +89,8 @@ pub(crate) enum Column {
     Command,
     /// Of sessions that are recorded in full and run a statement.
     Statement,
+    /// The states of these sessions, with the whole seconds that each has been in it.
+    LongestState,
 }
 
 /// Sessions that are few: in a larger crowd every limit of a sign can be reached.
@@ -205,20 +207,17 @@ impl<'a> Evidence<'a> {
 
     /// The texts of a column of the processlists.
     pub(crate) fn column(&self, column: Column) -> &Interned {
-        let [states, users, commands, statements] = &self.columns;
         let lists = &self.processlists;
-        match column {
-            Column::State => {
-                states.get_or_init(|| Interned::new(lists, |list| list.by_state.iter()))
-            }
-            Column::User => users.get_or_init(|| Interned::new(lists, |list| list.by_user.iter())),
-            Column::Command => {
-                commands.get_or_init(|| Interned::new(lists, |list| list.by_command.iter()))
-            }
-            Column::Statement => statements.get_or_init(|| {
-                Interned::new(lists, |list| list.statements().map(|text| (text, 1)))
+        self.columns[column as usize].get_or_init(|| match column {
+            Column::State => Interned::new(lists, |list| list.by_state.iter()),
+            Column::User => Interned::new(lists, |list| list.by_user.iter()),
+            Column::Command => Interned::new(lists, |list| list.by_command.iter()),
+            Column::Statement => Interned::new(lists, |list| list.statements().map(|it| (it, 1))),
+            Column::LongestState => Interned::new(lists, |list| {
+                let states = list.longest_states();
+                states.map(|(state, seconds)| (state, seconds as u64))
             }),
-        }
+        })
     }
 
     /// Of these windows those in which something that was taken at `moments` can be judged.

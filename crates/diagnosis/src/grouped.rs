@@ -34,8 +34,9 @@ impl<T: Copy + Default> Grouped<T> {
         Self { all, ends }
     }
 
-    pub(crate) fn all(&self) -> &[T] {
-        &self.all
+    /// Those of each number, beginning with 0.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
+        (0..self.ends.len()).map(|number| self.of(number))
     }
 
     /// Those of one number.
@@ -57,7 +58,8 @@ mod tests {
     fn each_number_has_its_own_in_order() {
         let things = [(2, 'a'), (0, 'b'), (2, 'c'), (9, 'd'), (3, 'e')];
         let grouped = Grouped::new(4, things.into_iter());
-        assert_eq!(grouped.all(), ['b', 'a', 'c', 'e']);
+        let all: Vec<char> = grouped.iter().flatten().copied().collect();
+        assert_eq!(all, ['b', 'a', 'c', 'e']);
         assert_eq!(grouped.of(0), ['b']);
         assert_eq!(grouped.of(1), []);
         assert_eq!(grouped.of(2), ['a', 'c']);

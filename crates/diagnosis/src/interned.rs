@@ -46,17 +46,26 @@ impl Interned {
 
     /// For each processlist how many sessions have a text that matches, and of how many.
     pub(crate) fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+        self.each(matches, |texts| {
+            texts.fold((0_u64, 0_u64), |(found, all), (matches, sessions)| {
+                let counted = if matches { sessions } else { 0 };
+                (found.saturating_add(counted), all.saturating_add(sessions))
+            })
+        })
+    }
+
+    /// What comes out for each processlist, of whether its texts match and their numbers.
+    pub(crate) fn each<T>(
+        &self,
+        matches: impl Fn(&str) -> bool,
+        comes_out: impl Fn(&mut dyn Iterator<Item = (bool, u64)>) -> T,
+    ) -> Vec<T> {
         let matching: Vec<bool> = self.texts.iter().map(|text| matches(text)).collect();
         let is_matching = |place: usize| matching.get(place).copied().unwrap_or(false);
-        self.lists
-            .iter()
-            .map(|list| {
-                list.iter()
-                    .fold((0_u64, 0_u64), |(found, all), (place, sessions)| {
-                        let counted = if is_matching(*place) { *sessions } else { 0 };
-                        (found.saturating_add(counted), all.saturating_add(*sessions))
-                    })
-            })
-            .collect()
+        let lists = self.lists.iter().map(|list| {
+            let texts = list.iter();
+            comes_out(&mut texts.map(|(place, number)| (is_matching(*place), *number)))
+        });
+        lists.collect()
     }
 }

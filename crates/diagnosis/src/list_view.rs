@@ -2,6 +2,7 @@
 //! hundreds of them, and to copy their texts takes as long as much of the rest of a verdict.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -25,15 +26,19 @@ pub(crate) struct ListView<'a> {
     pub(crate) by_class: Counts<'a>,
     #[serde(borrow)]
     longest: Vec<Longest<'a>>,
+    #[serde(skip)]
+    active: OnceCell<u64>,
 }
 
 impl ListView<'_> {
     /// Sessions that do something.
     pub(crate) fn active(&self) -> u64 {
         // The counts of a file that somebody wrote by hand need not add up.
-        self.by_class
-            .iter()
-            .fold(0, |sum, (_, count)| sum.saturating_add(count))
+        let sum = || {
+            let counts = self.by_class.iter();
+            counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
+        };
+        *self.active.get_or_init(sum)
     }
 
     /// The statements of the sessions that have been longest in their state.

@@ -103,8 +103,10 @@ impl NamePattern {
         match &self.how {
             How::Regex(regex) => {
                 let regex = self.compiled(regex);
-                for (matches, name) in matches.iter_mut().zip(&names.names) {
-                    *matches = regex.is_match(name.as_bytes());
+                for (name, place) in &names.names {
+                    if let Some(matches) = matches.get_mut(*place) {
+                        *matches = regex.is_match(name.as_bytes());
+                    }
                 }
             }
             How::Words(words) => {
@@ -176,9 +178,11 @@ fn word(text: &str) -> Option<Word> {
     })
 }
 
-/// Many names, one behind the other: a word is looked for in all of them at once, not in each.
+/// Many names in order, one behind the other: a word that begins a name stands where the order puts it, and any other is
+/// looked for in all of them at once, not in each.
 pub(crate) struct Names<'a> {
-    names: Vec<&'a str>,
+    /// Each with the place at which it was given.
+    names: Vec<(&'a str, usize)>,
     text: String,
     /// Where each name ends in the text.
     ends: Vec<usize>,
@@ -186,32 +190,43 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(crate) fn new(names: impl Iterator<Item = &'a str>) -> Self {
-        let names: Vec<&str> = names.collect();
-        let ends = names.iter().scan(0, |end, name| {
+        let mut names: Vec<(&str, usize)> = names.zip(0..).collect();
+        names.sort_unstable();
+        let ends = names.iter().scan(0, |end, (name, _)| {
             *end += name.len();
             Some(*end)
         });
         Self {
-            text: names.concat(),
+            text: names.iter().map(|(name, _)| *name).collect(),
             ends: ends.collect(),
             names,
         }
     }
 
     fn mark(&self, word: &Word, matches: &mut [bool]) {
+        let mut mark = |(name, place): (&str, usize)| {
+            if let Some(matches) = matches.get_mut(place) {
+                *matches |= word.is_match(name);
+            }
+        };
+        if word.begins {
+            let text = word.text.as_str();
+            let from = self.names.partition_point(|(name, _)| *name < text);
+            let names = self.names.iter().skip(from);
+            let begun = names.take_while(|(name, _)| name.starts_with(text));
+            return begun.copied().for_each(mark);
+        }
         let finder = memmem::Finder::new(&word.text);
         let mut from = 0;
         while let Some(rest) = self.text.as_bytes().get(from..)
             && let Some(at) = finder.find(rest)
         {
-            let place = self.ends.partition_point(|end| *end <= from + at);
             // What was found may reach into the next name, which is looked through from its begin.
-            let (Some(end), Some(name)) = (self.ends.get(place), self.names.get(place)) else {
+            let found = self.ends.partition_point(|end| *end <= from + at);
+            let (Some(end), Some(name)) = (self.ends.get(found), self.names.get(found)) else {
                 return;
             };
-            if let Some(matches) = matches.get_mut(place) {
-                *matches |= word.is_match(name);
-            }
+            mark(*name);
             from = *end;
         }
     }

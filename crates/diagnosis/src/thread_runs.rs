@@ -1,7 +1,7 @@
 //! Where the threads of a record stood, sorted by stack: each of dozens of signs looks at a few stacks
 //! of thousands of runs.
 
-use model::{Millis, OrderBy, StackEvidence, StackId, ThreadRun};
+use model::{Millis, OrderBy, RunState, StackEvidence, StackId, ThreadRun};
 
 use crate::grouped::Grouped;
 
@@ -13,6 +13,8 @@ pub(crate) struct RunSeen {
     /// Place of the first snapshot that saw it, and behind the last.
     pub(crate) from: u32,
     pub(crate) behind: u32,
+    /// Copied from the run: most signs ask for nothing else of it, and a record has too many runs for the caches.
+    pub(crate) state: Option<RunState>,
 }
 
 /// The snapshots and runs of a record.
@@ -37,6 +39,7 @@ impl<'a> Runs<'a> {
                     run: place,
                     from: from as u32,
                     behind: behind as u32,
+                    state: Some(run.state),
                 };
                 (run.stack.0 as usize, seen)
             })
@@ -54,18 +57,14 @@ impl<'a> Runs<'a> {
         }
     }
 
-    pub(crate) fn all(&self) -> &[RunSeen] {
-        self.by_stack.all()
+    /// The stacks with their runs.
+    pub(crate) fn by_stack(&self) -> impl Iterator<Item = (StackId, &[RunSeen])> {
+        (0..).map(StackId).zip(self.by_stack.iter())
     }
 
     /// Those of one stack.
     pub(crate) fn of(&self, stack: StackId) -> &[RunSeen] {
         self.by_stack.of(stack.0 as usize)
-    }
-
-    /// Its place in the record.
-    pub(crate) fn place(&self, seen: &RunSeen) -> usize {
-        seen.run as usize
     }
 
     pub(crate) fn run(&self, seen: &RunSeen) -> Option<&'a ThreadRun> {

@@ -5,7 +5,7 @@ use server_text::activity::{self, Takes};
 use server_text::innodb::{self, ActiveTransaction, InnodbStatus};
 
 use super::actor::Actor;
-use crate::evidence::Evidence;
+use crate::evidence::{Column, Evidence};
 
 /// Statuses of InnoDB that are read, the latest of the stall.
 const STATUSES_MAX: usize = 3;
@@ -44,12 +44,8 @@ impl<'a> Scene<'a> {
     pub(crate) fn new(evidence: &Evidence<'a>) -> Self {
         let incident = evidence.incident;
         let stall = incident.stall_window();
-        let wall = |at: Millis| {
-            incident
-                .clock
-                .is_known()
-                .then(|| incident.clock.wall_ms(at))
-        };
+        let clock = &incident.clock;
+        let wall = |at: Millis| clock.is_known().then(|| clock.wall_ms(at));
         let in_stall = |at: Millis| stall.contains(at);
         let full = |at: Millis| -> Option<ProcessList> {
             let mut texts = incident.texts.iter();
@@ -62,14 +58,12 @@ impl<'a> Scene<'a> {
             .filter(|(at, _)| in_stall(*at))
             .max_by_key(|(at, list)| (list.active(), *at));
         let list = fullest.and_then(|(at, _)| full(*at));
-        let taking = lists().filter(|(at, list)| {
-            *at <= stall.to
-                && list
-                    .statements()
-                    .any(|text| activity::takes(text).is_some())
-        });
+        let statements = evidence.column(Column::Statement);
+        let takes = statements.counts(|text| activity::takes(text).is_some());
+        let taking = lists().zip(takes);
+        let taking = taking.filter(|((at, _), (taking, _))| *at <= stall.to && *taking > 0);
         let mut took: Vec<(Takes, Session)> = Vec::new();
-        for (at, _) in taking.rev().take(TAKING_MAX) {
+        for ((at, _), _) in taking.rev().take(TAKING_MAX) {
             let sessions = full(*at).map(|list| list.longest).unwrap_or_default();
             for session in sessions {
                 if let Some(takes) = activity::takes(&session.statement)
@@ -82,9 +76,10 @@ impl<'a> Scene<'a> {
         let statuses = incident.texts.iter().rev();
         let statuses = statuses
             .filter(|timed| timed.text.kind() == TextKind::InnodbStatus && in_stall(timed.at))
-            .take(STATUSES_MAX)
-            .map(|timed| (timed.at, innodb::parse(timed.text.body())));
-        let status = statuses.max_by_key(|(at, status)| (status.lock_waits.len(), *at));
+            .take(STATUSES_MAX);
+        let waits = |text: &str| text.matches(innodb::LOCK_WAIT).count();
+        let most_waits = statuses.max_by_key(|timed| (waits(timed.text.body()), timed.at));
+        let status = most_waits.map(|timed| (timed.at, innodb::parse(timed.text.body())));
         let tables = incident.stacks.locks.iter();
         let reported = tables.flat_map(|table| &table.locks).flat_map(|row| {
             let server = row.holders.iter().filter(|one| one.by == HolderBy::Server);
@@ -95,9 +90,7 @@ impl<'a> Scene<'a> {
             })
         });
         Self {
-            list_ms: fullest
-                .and_then(|(at, _)| wall(*at))
-                .filter(|_| list.is_some()),
+            list_ms: list.as_ref().and(fullest).and_then(|(at, _)| wall(*at)),
             list,
             innodb_ms: status.as_ref().and_then(|(at, _)| wall(*at)),
             innodb: status.map(|(_, status)| status),
@@ -126,10 +119,8 @@ impl<'a> Scene<'a> {
     pub(super) fn others_work(&self, beside: &[Actor]) -> bool {
         let is_beside = |id: u64| beside.iter().any(|actor| actor.connection == Some(id));
         let mut busy = self.busy().iter();
-        let is_cut = self
-            .list
-            .as_ref()
-            .is_some_and(|list| list.active() > list.longest.len() as u64);
+        let is_longer = |list: &ProcessList| list.active() > list.longest.len() as u64;
+        let is_cut = self.list.as_ref().is_some_and(is_longer);
         is_cut || busy.any(|session| activity::works(session) && !is_beside(session.id))
     }
 

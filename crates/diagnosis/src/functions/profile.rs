@@ -238,11 +238,6 @@ impl<'n> Named<'n> {
         Self { names, of }
     }
 
-    /// Some stack of the record has one; mostly none has.
-    fn is_possible(&self) -> bool {
-        !self.of.is_empty()
-    }
-
     /// Nothing for a number that is not of the book: an empty stack.
     fn of(&self, stack: StackId) -> Option<usize> {
         self.of.get(stack.0 as usize).copied().flatten()
@@ -276,7 +271,8 @@ fn count(
         };
         counted.of = counted.of.saturating_add(of);
         let mut matching: u64 = 0;
-        let rows = named.is_possible().then_some(&sampled.rows);
+        // Mostly no stack of the record has one.
+        let rows = (!named.of.is_empty()).then_some(&sampled.rows);
         for (stack, server, count) in rows.into_iter().flatten() {
             if (test.machine || *server)
                 && let Some(name) = named.of(*stack)

@@ -9,7 +9,7 @@ use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
 use crate::evidence::{Column, Evidence};
 use crate::human::Show;
-use crate::list_view::{Counts, ListView};
+use crate::list_view::ListView;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
 use crate::names::NamePattern;
@@ -136,6 +136,13 @@ impl Sessions {
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let counts = match &self.which {
             Which::Class(_) => Vec::new(),
+            Which::Like(_, pattern) if self.what == What::Longest => {
+                let states = evidence.column(Column::LongestState);
+                states.each(
+                    |state| pattern.is_match(state),
+                    |states| (longest(states, self.ahead), 0),
+                )
+            }
             Which::Like(column, pattern) => {
                 let texts = evidence.column(*column);
                 texts.counts(|text| pattern.is_match(text))
@@ -147,13 +154,10 @@ impl Sessions {
             let (counted, known) = counts.next().unwrap_or_default();
             let (matching, of) = match &self.which {
                 Which::Class(class) => (list.by_class.count(class), list.active()),
-                Which::Like(Column::State, pattern) if self.what == What::Longest => {
-                    (longest(list, pattern, self.ahead), list.active())
-                }
-                // Of all sessions that do something, whatever the column knows of them.
-                Which::Like(Column::State | Column::User, _) => (counted, list.active()),
                 Which::Like(Column::Command, _) => (counted, list.sessions),
                 Which::Like(Column::Statement, _) => (counted, known),
+                // Of all sessions that do something, whatever the column knows of them.
+                Which::Like(..) => (counted, list.active()),
             };
             Snapshot {
                 at: *at,
@@ -191,10 +195,9 @@ impl Sessions {
 }
 
 /// The seconds of the session that has been in such a state for longest; or by how many it is ahead of the next one.
-fn longest(list: &ListView, pattern: &NamePattern, ahead: bool) -> u64 {
-    let states = list.longest_states();
-    let matching = states.filter(|(state, _)| pattern.is_match(state));
-    let mut seconds: Vec<u64> = matching.map(|(_, seconds)| seconds as u64).collect();
+fn longest(states: &mut dyn Iterator<Item = (bool, u64)>, ahead: bool) -> u64 {
+    let matching = states.filter(|(matches, _)| *matches);
+    let mut seconds: Vec<u64> = matching.map(|(_, seconds)| seconds).collect();
     seconds.sort_unstable_by(|a, b| b.cmp(a));
     match (ahead, seconds.as_slice()) {
         (true, [first, second, _, ..]) => first - second,
@@ -268,30 +271,23 @@ impl Function for Sessions {
 
     fn signals(&self, evidence: &Evidence) -> Vec<String> {
         let named = ProcessList::signal;
-        let matching =
-            |kind: &str,
-             pattern: &NamePattern,
-             of: for<'l, 'a> fn(&'l ListView<'a>) -> &'l Counts<'a>| {
-                let lists = evidence.processlists.iter();
-                let names: BTreeSet<String> = lists
-                    .filter(|(at, _)| evidence.stall.contains(*at))
-                    .flat_map(|(_, list)| of(list).iter())
-                    .map(|(name, _)| name)
-                    .filter(|name| pattern.is_match(name))
-                    .map(|name| named(kind, name))
-                    .collect();
-                names.into_iter().take(SIGNALS_MAX).collect()
-            };
-        match &self.which {
-            Which::Class(class) => vec![named("class", class)],
-            Which::Like(Column::State, pattern) => {
-                matching("state", pattern, |list| &list.by_state)
-            }
-            Which::Like(Column::Command, pattern) => {
-                matching("command", pattern, |list| &list.by_command)
-            }
-            Which::Like(..) => vec!["processlist.active".to_owned()],
-        }
+        let (kind, pattern) = match &self.which {
+            Which::Class(class) => return vec![named("class", class)],
+            Which::Like(Column::State, pattern) => ("state", pattern),
+            Which::Like(Column::Command, pattern) => ("command", pattern),
+            Which::Like(..) => return vec!["processlist.active".to_owned()],
+        };
+        let lists = evidence.processlists.iter();
+        let names: BTreeSet<String> = lists
+            .filter(|(at, _)| evidence.stall.contains(*at))
+            .flat_map(|(_, list)| match kind {
+                "state" => list.by_state.iter(),
+                _ => list.by_command.iter(),
+            })
+            .filter(|(name, _)| pattern.is_match(name))
+            .map(|(name, _)| named(kind, name))
+            .collect();
+        names.into_iter().take(SIGNALS_MAX).collect()
     }
 
     fn is_said(&self, _: &Evidence) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Holder, RunState, Window};
+use model::{Holder, RunState, StackId, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
@@ -93,38 +93,34 @@ impl Threads {
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let runs = evidence.runs();
         let mut changes = Changes::new(runs.snapshots.len());
-        // A record has a hundred thousand runs, and few signs ask what the others did.
-        let mut others = match self.alone {
-            true => vec![true; evidence.incident.stacks.runs.len()],
-            false => Vec::new(),
-        };
+        // All who work, without those that match.
+        let mut others = Changes::new(runs.snapshots.len());
         let (mut threads, mut calls) = (LastAsked::default(), LastAsked::default());
-        let mut add = |seen: &RunSeen| {
-            let matches = runs.run(seen).is_some_and(|run| {
-                self.state.is_none_or(|state| run.state == state)
-                    && (self.thread.as_ref())
-                        .is_none_or(|thread| threads.is_match(thread, &run.name))
-                    && (self.syscall.as_ref()).is_none_or(|wanted| {
-                        let call = run.syscall.as_ref();
-                        call.is_some_and(|call| calls.is_match(wanted, &call.name))
+        let mut add = |(stack, all): (StackId, &[RunSeen])| {
+            let works = self.alone && !evidence.meanings().is_idle(stack);
+            for seen in all {
+                let matches = (self.state.is_none() || seen.state == self.state)
+                    && self.thread.as_ref().is_none_or(|thread| {
+                        let run = runs.run(seen);
+                        run.is_some_and(|run| threads.is_match(thread, &run.name))
                     })
-            });
-            if matches {
-                changes.add(seen);
-                if let Some(is_other) = others.get_mut(runs.place(seen)) {
-                    *is_other = false;
-                }
+                    && self.syscall.as_ref().is_none_or(|wanted| {
+                        let call = runs.run(seen).and_then(|run| run.syscall.as_ref());
+                        call.is_some_and(|call| calls.is_match(wanted, &call.name))
+                    });
+                changes.add(seen, i64::from(matches));
+                others.add(seen, -i64::from(matches && works));
             }
         };
         let path = evidence.frames.path(&self.stack, self.direct);
         match path.stacks() {
-            Some(stacks) => stacks.flat_map(|stack| runs.of(stack)).for_each(&mut add),
-            None => runs.all().iter().for_each(&mut add),
+            Some(stacks) => stacks.for_each(|stack| add((stack, runs.of(stack)))),
+            None => runs.by_stack().for_each(add),
         }
         let mut matching = changes.sums();
         // Who works is looked for where somebody matches: what each function means is looked up for it.
         if self.alone && matching.iter().any(|count| *count > 0) {
-            alone(evidence, &others, &mut matching);
+            alone(evidence, others, &mut matching);
         }
         let snapshots = runs.snapshots.iter().zip(matching);
         let snapshots = snapshots.map(|((at, threads), matching)| Snapshot {
@@ -160,22 +156,20 @@ impl<'n> LastAsked<'n> {
 
 /// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without a
 /// thread that each server has only a part was shown: others may have been at work.
-fn alone(evidence: &Evidence, others: &[bool], matching: &mut [u64]) {
-    let runs = evidence.runs();
+fn alone(evidence: &Evidence, mut others: Changes, matching: &mut [u64]) {
     let meanings = evidence.meanings();
-    let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
-    for seen in runs.all() {
-        let Some(run) = runs.run(seen) else { continue };
-        let mut frames = meanings.frames(run.stack);
-        if frames.any(|(name, _)| ALWAYS_THERE.contains(&name)) {
-            first.add(seen);
-        }
+    let mut first = Changes::new(matching.len());
+    for (stack, all) in evidence.runs().by_stack() {
+        let mut frames = meanings.frames(stack);
+        let is_first = frames.any(|(name, _)| ALWAYS_THERE.contains(&name));
         // At the start the first thread itself is at work.
-        if others.get(runs.place(seen)) == Some(&true) && !meanings.is_idle(run.stack) {
-            at_work.add(seen);
+        let works = !meanings.is_idle(stack);
+        for seen in all {
+            first.add(seen, i64::from(is_first));
+            others.add(seen, i64::from(works));
         }
     }
-    let counts = at_work.sums().into_iter().zip(first.sums());
+    let counts = others.sums().into_iter().zip(first.sums());
     for (count, (at_work, first)) in matching.iter_mut().zip(counts) {
         if at_work > 0 || first == 0 {
             *count = 0;
@@ -192,12 +186,11 @@ impl Changes {
         Self(vec![0; snapshots])
     }
 
-    fn add(&mut self, seen: &RunSeen) {
-        if let Some(first) = self.0.get_mut(seen.from as usize) {
-            *first += 1;
-        }
-        if let Some(next) = self.0.get_mut(seen.behind as usize) {
-            *next -= 1;
+    fn add(&mut self, seen: &RunSeen, times: i64) {
+        for (place, change) in [(seen.from, times), (seen.behind, -times)] {
+            if let Some(sum) = self.0.get_mut(place as usize) {
+                *sum += change;
+            }
         }
     }
 

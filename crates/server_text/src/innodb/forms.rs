@@ -1,5 +1,7 @@
 //! The forms of InnoDB's own lines.
 
+use super::transaction::LOCK_WAIT;
+
 /// Without the prefix of docker compose (`db_1  | `) and of an error log
 /// (`2021-01-18T09:40:17.208113+08:00 51207 [Note] InnoDB: `), and without blanks at the end.
 pub(super) fn stem(line: &str) -> &str {
@@ -143,7 +145,7 @@ pub(super) fn is_transaction_line(stem: &str) -> bool {
         "Trx #rec lock waits ",
         "Trx total rec lock wait time ",
         "Trx total table lock wait time ",
-        "------- TRX HAS BEEN WAITING ",
+        LOCK_WAIT,
         "RECORD LOCKS space id ",
         "TABLE LOCK table ",
         "Record lock, heap no ",

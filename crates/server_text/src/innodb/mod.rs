@@ -32,7 +32,7 @@ pub use status::{
     AdaptiveHash, BufferPool, InnodbStatus, LatestDeadlock, LogStatus, PendingIo, RowOperations,
     SemaphoreCounters, SpinCounters,
 };
-pub use transaction::{ActiveTransaction, LockWait, QUERY_BYTES_MAX};
+pub use transaction::{ActiveTransaction, LOCK_WAIT, LockWait, QUERY_BYTES_MAX};
 pub use transactions::{BLOCKERS_MAX, LOCK_WAITS_MAX, TransactionSummary};
 
 use forms::{is_monitor_end, is_monitor_start, starts_with_date, stem};

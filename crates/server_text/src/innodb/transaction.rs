@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::numbers::{leading_f64, leading_u64, os_thread, u64_after, u64_before};
 
+/// What a line begins with that tells of a transaction that waits for a row or table lock.
+pub const LOCK_WAIT: &str = "------- TRX HAS BEEN WAITING ";
+
 /// Most of a statement that is kept, without literals. The server itself cuts most at 600 bytes.
 pub const QUERY_BYTES_MAX: usize = 1_024;
 
@@ -144,7 +147,7 @@ impl Block {
         }
         if stem.starts_with("LOCK WAIT ") {
             self.waits = true;
-        } else if let Some(rest) = stem.strip_prefix("------- TRX HAS BEEN WAITING ") {
+        } else if let Some(rest) = stem.strip_prefix(LOCK_WAIT) {
             self.waits = true;
             self.lock_is_next = true;
             // MariaDB from 10.6 on counts in microseconds.

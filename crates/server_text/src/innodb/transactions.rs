@@ -8,7 +8,7 @@ use super::forms::{is_cut_mark, is_monitor_end};
 use super::lines::{Kind, Line};
 use super::numbers::{leading_u64, trx_number};
 use super::sections::Section;
-use super::transaction::{ActiveTransaction, Block, LockWait, start_block};
+use super::transaction::{ActiveTransaction, Block, LOCK_WAIT, LockWait, start_block};
 
 /// Most lock waits that are kept. Their number is counted beyond it.
 pub const LOCK_WAITS_MAX: usize = 1_000;
@@ -122,7 +122,7 @@ impl Transactions {
         } else if is_cut_mark(stem) {
             self.listed = true;
             self.summary.list_cut = true;
-        } else if stem.starts_with("------- TRX HAS BEEN WAITING ") && self.open.is_none() {
+        } else if stem.starts_with(LOCK_WAIT) && self.open.is_none() {
             // The text was cut or copied from here on.
             self.listed = true;
             self.open = Some(Block::default());
