@@ -56,18 +56,11 @@ impl<'a> Frames<'a> {
         });
         let frames = pattern.matches(names);
         let standing = self.standing.get_or_init(|| standing(self.book));
-        let mut stands = vec![false; self.book.stacks().len()];
-        for (frame, _) in (0..).zip(&frames).filter(|(_, matches)| **matches) {
-            for stack in standing.of(frame) {
-                if let Some(stands) = stands.get_mut(*stack as usize) {
-                    *stands = true;
-                }
-            }
-        }
-        let stacks = (0..).map(StackId).zip(stands);
-        let stacks = stacks
-            .filter_map(|(stack, stands)| stands.then_some(stack))
-            .collect();
+        let matching = (0..).zip(&frames).filter(|(_, matches)| **matches);
+        let stands = matching.flat_map(|(frame, _)| standing.of(frame));
+        let mut stacks: Vec<StackId> = stands.copied().map(StackId).collect();
+        stacks.sort_unstable();
+        stacks.dedup();
         let done = Rc::new(Matching { frames, stacks });
         tested.insert(pattern.text().to_owned(), Rc::clone(&done));
         done
