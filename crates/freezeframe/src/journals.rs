@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use remedy::fix::{PUBLIC, PUBLIC_BESIDE, Root};
 use remedy::{LoginSource, TlsSource};
 
 use crate::args::ServerArgs;
@@ -18,6 +19,16 @@ pub(crate) fn state_dir(config: &Config) -> PathBuf {
         return PathBuf::from(remedy::helper::STATE);
     }
     beside
+}
+
+/// Where the recorder is told of fixes: beside its incidents, where these are of the user who makes the fixes; of root's,
+/// where they are the service's, in a directory that the packages make. So it is of another root than the system's own.
+pub(crate) fn public_records(config: &Config, root: &Root) -> PathBuf {
+    let state = state_dir(config);
+    match root.is_real() && state != Path::new(remedy::helper::STATE) {
+        true => state.join(PUBLIC_BESIDE),
+        false => root.here(Path::new(PUBLIC)),
+    }
 }
 
 /// The usual journal of fixes.

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, bail};
 use cli::output;
 use diagnosis::Catalogue;
-use remedy::fix::{FixJournal, Root};
+use remedy::fix::{FixJournal, PUBLIC, PublicPlace, Root};
 use remedy::helper::Helper;
 use rustix::net::sockopt::socket_acceptconn;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -26,8 +26,13 @@ pub(crate) fn run(args: &LeaseHelper) -> Result<ExitCode> {
         bail!("lease-helper: {BY_SYSTEMD}");
     };
     let root = args.root.as_deref().map(std::path::absolute).transpose()?;
+    let root = root.map_or_else(Root::default, Root::at);
     let helper = Helper {
-        root: root.map_or_else(Root::default, Root::at),
+        public: Some(PublicPlace {
+            dir: root.here(Path::new(PUBLIC)),
+            server: None,
+        }),
+        root,
         journal: FixJournal::open(&fixes_in(&PathBuf::from(state)))?,
         program: Path::new("/proc/self/exe"),
         // Only those of the program: nobody can write other ones.

@@ -144,6 +144,25 @@ pub(crate) fn own_directory(dir: &Path) -> Result<(), Distrust> {
     check_writers(&whole, caller)
 }
 
+/// Fails when a directory that is open, with this owner and mode, is not the caller's alone.
+pub(crate) fn is_own_directory(
+    dir: &Path,
+    (owner, mode): (u32, u32),
+    caller: u32,
+) -> Result<(), Distrust> {
+    let path = dir.to_owned();
+    if owner != caller {
+        return Err(Distrust::Owner { path, owner });
+    }
+    match mode & WRITABLE {
+        0 => Ok(()),
+        _ => Err(Distrust::Writable {
+            path,
+            mode: mode & 0o7777,
+        }),
+    }
+}
+
 /// As [`own_directory`], but nothing is made: false where there is nothing.
 pub(crate) fn has_own_directory(dir: &Path) -> Result<bool, Distrust> {
     match dir.symlink_metadata() {

@@ -114,6 +114,11 @@ impl FleetConfig {
 }
 
 impl FleetConfig {
+    /// Whether there is one, well formed or not.
+    pub(crate) fn is_given(&self) -> bool {
+        self.url.is_some()
+    }
+
     /// The store that is configured, where one is: a directory is none.
     ///
     /// # Errors

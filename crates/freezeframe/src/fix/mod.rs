@@ -17,8 +17,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use cli::output;
 use remedy::fix::{
-    Access, Applied, ApplyRequest, Change, DoneStep, Entry, FixJournal, OBSERVE_TIMEOUT, Plan,
-    Root, Step, System, When, apply, plan, remember_journal, settle, unsettled,
+    Access, Applied, ApplyRequest, Change, DoneStep, Entry, FixJournal, OBSERVE_TIMEOUT,
+    PUBLIC_BESIDE, Plan, PublicPlace, Root, Step, System, When, apply, make_public_directory, plan,
+    remember_journal, settle, unsettled,
 };
 use remedy::{ProcessId, ServerLogin};
 use server::Login;
@@ -82,15 +83,14 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     } else {
         note_unsettled(&journal_dir);
     }
-    let mut access = access(args, &config, &root, &what)?;
-    let (process, access) = match &mut access {
-        Some((process, access)) => (process.as_ref(), access.as_mut()),
-        None => (None, None),
-    };
-    let mut access = access;
+    let Found {
+        process,
+        mut access,
+        label,
+    } = found(args, &config, &root, &what)?;
     let waiting = Waiting::announce("asking the server for its settings", Some(OBSERVE_TIMEOUT));
-    let mut system = System::observe(&root, process, access.as_deref_mut());
-    system.suspects = suspects::find_live(&what, &system, access.as_deref_mut());
+    let mut system = System::observe(&root, process.as_ref(), access.as_mut());
+    system.suspects = suspects::find_live(&what, &system, access.as_mut());
     drop(waiting);
     if let Some(why) = system
         .server
@@ -133,16 +133,28 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
     };
     let done = match chosen.is_empty() {
         true => None,
-        false => match make(args, &config, &journal_dir, root, &what, &chosen, access) {
-            Ok(done) => Some(done),
-            Err(error) => {
-                // All or none, whoever makes it.
-                if let Some(lease) = &lease {
-                    helped::put_back(&lease.id)?;
+        false => {
+            let public = public(&config, &root, label);
+            let order = ApplyRequest {
+                cause: what.cause.id.clone(),
+                incident: what.incident_path.clone(),
+                root,
+                steps: chosen.iter().map(done_step).collect(),
+                lease: args.for_time,
+                asked_by: None,
+                public: Some(public),
+            };
+            match make(args, &config, &journal_dir, order, access.as_mut()) {
+                Ok(done) => Some(done),
+                Err(error) => {
+                    // All or none, whoever makes it.
+                    if let Some(lease) = &lease {
+                        helped::put_back(&lease.id)?;
+                    }
+                    return Err(error);
                 }
-                return Err(error);
             }
-        },
+        }
     };
     if args.json {
         let entry = done.as_ref().map(|done| &done.entry);
@@ -150,7 +162,10 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         output::print_json(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let lease = lease.map(|entry| Applied { entry });
+    let lease = lease.map(|entry| Applied {
+        entry,
+        untold: None,
+    });
     for (done, chosen) in [(lease, by_helper), (done, chosen)] {
         if let Some(done) = done {
             output::print_page(&text::applied(&done, &chosen, &what.remedy()))?;
@@ -164,26 +179,9 @@ fn make(
     args: &Fix,
     config: &Config,
     journal_dir: &Path,
-    root: Root,
-    what: &SelectedCause,
-    chosen: &[Chosen<'_>],
+    order: ApplyRequest,
     access: Option<&mut Access>,
 ) -> Result<Applied> {
-    let steps = chosen
-        .iter()
-        .map(|(_, step, change)| DoneStep {
-            says: step.says.clone(),
-            change: (*change).clone(),
-        })
-        .collect();
-    let order = ApplyRequest {
-        cause: what.cause.id.clone(),
-        incident: what.incident_path.clone(),
-        root,
-        steps,
-        lease: args.for_time,
-        asked_by: None,
-    };
     let journal = FixJournal::open(journal_dir)?;
     if args.for_time.is_some() {
         remember(journal_dir, config);
@@ -191,7 +189,30 @@ fn make(
     let locked = journal.lock(Some(LOCK_PATIENCE))?;
     let _told = Waiting::announce("making the changes", None);
     let program = Path::new("/proc/self/exe");
-    Ok(apply(&locked, order, access, program)?)
+    let done = apply(&locked, order, access, program)?;
+    if let Some(why) = done.untold.as_ref().filter(|_| config.fleet.is_given()) {
+        output::note(&format!("the fleet is not told of this fix: {why}"));
+    }
+    Ok(done)
+}
+
+fn done_step((_, step, change): &Chosen<'_>) -> DoneStep {
+    DoneStep {
+        says: step.says.clone(),
+        change: (*change).clone(),
+        remedy: step.remedy.clone(),
+    }
+}
+
+/// Where the recorder is told of it. Beside incidents the directory is made, where that can be; why it is not there is
+/// told by who writes to it.
+fn public(config: &Config, root: &Root, server: Option<String>) -> PublicPlace {
+    let dir = journals::public_records(config, root);
+    let is_beside = dir.ends_with(PUBLIC_BESIDE) && dir.parent().is_some_and(Path::is_dir);
+    if is_beside {
+        let _ = make_public_directory(&dir);
+    }
+    PublicPlace { dir, server }
 }
 
 /// The watchdog of a lease of a fix; started by ourselves only.
@@ -271,18 +292,24 @@ fn note_unsettled(journal_dir: &Path) {
     }
 }
 
-type Found = (Option<kernel::servers::ServerProcess>, Option<Access>);
+/// The server that is meant, as far as it was found.
+#[derive(Default)]
+struct Found {
+    process: Option<kernel::servers::ServerProcess>,
+    access: Option<Access>,
+    /// What a recorder calls it.
+    label: Option<String>,
+}
 
 /// The server that is meant. None is no error: settings of the host need none.
-fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Result<Option<Found>> {
+fn found(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Result<Found> {
     if !root.is_real() && args.server.socket.is_none() && args.server.port.is_none() {
         // What runs outside of that tree is none of its business.
         let found = kernel::servers::discover(&root.proc()).unwrap_or_default();
-        return Ok(found
-            .servers
-            .into_iter()
-            .next()
-            .map(|server| (Some(server), None)));
+        return Ok(Found {
+            process: found.servers.into_iter().next(),
+            ..Found::default()
+        });
     }
     let said = &args.server;
     let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
@@ -291,7 +318,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
         Err(error) if named => return Err(error),
         Err(error) => {
             output::note(&format!("{error}; looking at the host only"));
-            return Ok(None);
+            return Ok(Found::default());
         }
     };
     if all.len() > 1
@@ -304,7 +331,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
         output::note(
             "several servers run here; this fix is for the host, so no server was looked at",
         );
-        return Ok(None);
+        return Ok(Found::default());
     }
     if all.len() > 1 {
         let labels: Vec<&str> = all.iter().map(|target| target.label.as_str()).collect();
@@ -314,7 +341,7 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
         );
     }
     let Some(target) = all.pop() else {
-        return Ok(None);
+        return Ok(Found::default());
     };
     // What is changed is this host's, and what was read of a server elsewhere says nothing of it.
     if let Some(host) = &target.other_host {
@@ -332,7 +359,11 @@ fn access(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Res
         let login: Login = target.login.clone();
         Access::new(way, login)
     });
-    Ok(Some((target.process, access)))
+    Ok(Found {
+        process: target.process,
+        access,
+        label: Some(target.label),
+    })
 }
 
 /// What was applied, for people; see [`text`].

@@ -100,6 +100,7 @@ fn the_helper_can_write_what_its_table_has_and_nothing_else() {
     let mut given: Vec<&str> = lines.iter().flat_map(|line| line.split(' ')).collect();
     given.sort_unstable();
     let mut table: Vec<String> = remedy::helper::written_paths()
+        .chain([remedy::fix::PUBLIC])
         .map(|path| format!("-{path}"))
         .collect();
     table.sort();

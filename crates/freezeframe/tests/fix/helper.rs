@@ -212,6 +212,21 @@ fn a_lease_is_made_listed_and_put_back() {
 }
 
 #[test]
+fn the_recorder_is_told_of_a_lease_of_the_helper_s() {
+    let scene = Scene::new();
+    let dir = crate::told::directory(&scene);
+    let helper = Helper::new(&scene.root());
+    let id = helper.made("numa-swap", 3600);
+    let held = crate::told::record(&dir);
+    assert_eq!(
+        (&held["id"], &held["outcome"]),
+        (&json!(id), &json!("held"))
+    );
+    helper.ask(&json!({"revert": {"id": id}}));
+    assert_eq!(crate::told::record(&dir)["outcome"], "given-back");
+}
+
+#[test]
 fn what_is_no_request_changes_nothing() {
     let scene = Scene::new();
     let before = scene.tree();

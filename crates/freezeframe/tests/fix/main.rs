@@ -30,3 +30,4 @@ mod scene;
 mod servers;
 mod sessions;
 mod starts;
+mod told;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use testbed::ServerKind;
 
+use crate::harness::freezeframe;
 use crate::markers::{Class, Markers, Random, seed};
 use crate::plant::{Clients, Planting, WAYS, Way};
 use crate::recorder::{Recording, frames};
@@ -154,7 +155,46 @@ fn sequence(kind: ServerKind, seed: u64) {
     recorder.stop();
     eprintln!("statements were heard {heard:?} times by {WAYS:?}");
     assert!(heard[0] > 0 && heard[1] > 0 && heard[2] > 0, "{heard:?}");
+    changed(&server, &markers, dir.path());
     judge(&markers, dir.path());
+}
+
+/// A fix whose values are secrets, before and after: what others are told of it is searched as what goes to the fleet is.
+fn changed(server: &testbed::PrivateServer, markers: &Markers, dir: &std::path::Path) {
+    let (causes, beside) = (dir.join("causes"), dir.join("names"));
+    std::fs::create_dir_all(&causes).unwrap();
+    let cause = format!(
+        "id = \"mine\"\ntitle = \"A\"\nwhat = \"It is this. It does that.\"\nrefuted_by = [\"This.\"]\n\
+         sources = [\"A page.\"]\n[[witness]]\nid = \"rate\"\nmeasure = \"rate(status.Com_flush)\"\nabove = 5\n\
+         unit = \"per_second\"\nsays = \"FLUSH ran at {{{{value}}}}\"\n\
+         [[fix]]\naction = \"set-global\"\nvariable = \"init_connect\"\nvalue = \"SELECT '{}'\"\n\
+         [remedy]\nnow = [\"a\"]\ndurable = [\"b\"]\nundo = [\"c\"]\nrisk = \"d\"\nverify = [\"e\"]\n",
+        markers.fill("{token}")
+    );
+    std::fs::write(causes.join("mine.toml"), cause).unwrap();
+    let config = dir.join("fix.toml");
+    std::fs::write(&config, format!("dir = {beside:?}\n")).unwrap();
+    let fix = |arguments: &[&str]| {
+        let output = freezeframe()
+            .arg("fix")
+            .args(arguments)
+            .args(["--user", "root", "--socket"])
+            .arg(server.socket())
+            .arg("--fix-dir")
+            .arg(dir.join("journal"))
+            .arg("--causes")
+            .arg(&causes)
+            .arg("--config")
+            .arg(&config)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+    };
+    fix(&["mine", "--apply", "--now", "--yes"]);
+    let told = std::fs::read_dir(beside.join("remedies")).unwrap();
+    assert_eq!(told.count(), 1, "nothing is told of the fix");
+    fix(&["--undo"]);
 }
 
 fn statements(random: &mut Random) -> Vec<String> {

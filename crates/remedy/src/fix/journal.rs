@@ -1,6 +1,7 @@
 //! What was done, one small file each. A fix is written down and synced before anything is changed, and stays after it
 //! was put back, as history.
 
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
+use super::public::{Proof, PublicError, PublicPlace, publish};
 use super::root::Root;
 use crate::journal::{JournalFormat, Record, open_lock, try_lock};
 use crate::{Journal, JournalError, ServerLogin};
@@ -49,6 +51,12 @@ pub struct Entry {
     /// The boot that it was made in, where the kernel tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
+    /// Who is told of it, and of what server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public: Option<PublicPlace>,
+    /// What the last comparison of before and after said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
 }
 
 impl Record for Entry {
@@ -88,6 +96,9 @@ pub struct DoneStep {
     pub says: String,
     /// What was changed, with what was there before.
     pub change: Change,
+    /// What the fleet calls it: the action, with the name of its setting.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remedy: String,
 }
 
 /// How far a fix is.
@@ -154,6 +165,7 @@ impl Journal<Entry> {
         Ok(LockedJournal {
             _lock: self.lock_all(patience)?,
             journal: self.clone(),
+            untold: RefCell::new(None),
         })
     }
 }
@@ -163,6 +175,8 @@ impl Journal<Entry> {
 pub struct LockedJournal {
     journal: FixJournal,
     _lock: File,
+    /// Why nobody was told of what was written last.
+    untold: RefCell<Option<PublicError>>,
 }
 
 impl LockedJournal {
@@ -171,9 +185,17 @@ impl LockedJournal {
         &self.journal
     }
 
-    /// Writes an entry down: when this returns it is on disk.
+    /// Writes an entry down: when this returns it is on disk. Who may know of it is told, which changes nothing when it
+    /// fails.
     pub fn write(&self, entry: &Entry) -> Result<(), JournalError> {
-        self.journal.write(entry)
+        self.journal.write(entry)?;
+        self.untold.replace(publish(entry).err());
+        Ok(())
+    }
+
+    /// Why nobody was told of the entry that was written last, when that failed.
+    pub fn untold(&self) -> Option<PublicError> {
+        self.untold.take()
     }
 
     /// A lease is over: nobody watches it any more.

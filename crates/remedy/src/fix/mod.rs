@@ -44,6 +44,8 @@ mod memory_nodes;
 mod option_files;
 mod own_file;
 mod plan;
+mod proof;
+mod public;
 mod root;
 mod run;
 mod settle;
@@ -63,6 +65,11 @@ pub use kernel_setting::in_force;
 pub use known::{known_journals, remember_journal};
 pub use own_file::{OwnFile, Reload};
 pub use plan::{Plan, plan};
+pub use proof::note_proof;
+pub use public::{
+    ChangeKind, Outcome, PUBLIC, PUBLIC_BESIDE, Proof, PublicError, PublicPlace, PublicRecord,
+    PublicRecords, Skipped, make_public_directory, read_public,
+};
 pub use root::Root;
 pub use run::{Applied, ApplyRequest, FixError, apply};
 pub use settle::{Unsettled, settle, unsettled};

@@ -1,6 +1,6 @@
 //! The steps that a cause's fixes are on a system.
 
-use model::{Fix, FixWhen, OrderBy, Releases};
+use model::{Fix, FixAction, FixWhen, OrderBy, Releases};
 
 use super::actions;
 use super::step::{Step, StepState, When};
@@ -29,6 +29,7 @@ pub fn plan(fixes: &[Fix], system: &System) -> Plan {
             let mut made = (action.steps)(&fix.action, system, *when);
             for step in &mut made {
                 step.action = action.name;
+                step.remedy = remedy(&fix.action);
                 step.risk = step.risk.take().or_else(|| fix.risk.clone());
                 step.consent.clone_from(&fix.consent);
                 if let Some(change) = step.change() {
@@ -48,6 +49,25 @@ pub fn plan(fixes: &[Fix], system: &System) -> Plan {
     // Those that count at once first: they end the stall.
     steps.order_by_key(|step| step.when);
     Plan { steps }
+}
+
+/// What the fleet calls a remedy: the action with the name of its setting, and no value.
+fn remedy(action: &FixAction) -> String {
+    let setting = match action {
+        FixAction::Sysctl { key, .. } => Some(key),
+        FixAction::SetGlobal { variable, .. }
+        | FixAction::OptionFile { variable, .. }
+        | FixAction::ServerEnvironment { variable, .. } => Some(variable),
+        FixAction::ThpNever
+        | FixAction::PreloadAllocator
+        | FixAction::OpenFilesLimit { .. }
+        | FixAction::EndSession { .. }
+        | FixAction::TasksLimit { .. } => None,
+    };
+    match setting {
+        Some(setting) => format!("{} {setting}", action.name()),
+        None => action.name().to_owned(),
+    }
 }
 
 /// Why a fix is not for this server.

@@ -7,6 +7,7 @@ use model::OrderBy;
 use thiserror::Error;
 
 use super::journal::{DoneStep, Entry, LockedJournal, State, boot};
+use super::public::{PublicError, PublicPlace};
 use super::root::Root;
 use super::undo::{UndoneEntry, over};
 use super::variable::Access;
@@ -29,6 +30,8 @@ pub struct ApplyRequest {
     pub lease: Option<Duration>,
     /// The user who asked the helper for it.
     pub asked_by: Option<u32>,
+    /// Who is told of it.
+    pub public: Option<PublicPlace>,
 }
 
 /// What was done.
@@ -36,6 +39,8 @@ pub struct ApplyRequest {
 pub struct Applied {
     /// As it is written down.
     pub entry: Entry,
+    /// Why nobody was told of it, where somebody was to be.
+    pub untold: Option<PublicError>,
 }
 
 /// Why nothing is changed.
@@ -92,6 +97,8 @@ pub fn apply(
         notes: Vec::new(),
         asked_by: order.asked_by,
         boot: boot(&order.root),
+        public: order.public,
+        proof: None,
     };
     if needs_server && let Some(access) = access.as_deref_mut() {
         access.become_only().map_err(FixError::Failed)?;
@@ -149,5 +156,8 @@ pub fn apply(
     journal.write(&entry)?;
     // The fix is applied: from now on the end of the pipe means nothing.
     drop(watchdog);
-    Ok(Applied { entry })
+    Ok(Applied {
+        untold: journal.untold(),
+        entry,
+    })
 }

@@ -19,6 +19,8 @@ pub enum When {
 pub struct Step {
     /// The action's name in cause files.
     pub action: &'static str,
+    /// The same with the name of its setting, as the fleet calls it: `sysctl vm.swappiness`.
+    pub remedy: String,
     /// When it counts.
     pub when: When,
     /// What it does, a sentence without a full stop.
@@ -76,6 +78,7 @@ impl Step {
     pub(super) fn new(when: When, says: String, place: String, state: StepState) -> Self {
         Self {
             action: "",
+            remedy: String::new(),
             when,
             says,
             place,

@@ -15,8 +15,8 @@ use rustix::process::{WaitOptions, wait};
 
 use super::{Answer, REQUEST_BYTES_MAX, Request, SECONDS_MAX, refusal};
 use crate::fix::{
-    ApplyRequest, Change, DoneStep, Entry, FixJournal, LockedJournal, Root, State, Step, StepState,
-    System, When, apply, plan, undo,
+    ApplyRequest, Change, DoneStep, Entry, FixJournal, LockedJournal, PublicPlace, Root, State,
+    Step, StepState, System, When, apply, plan, undo,
 };
 use crate::{JournalError, Say};
 
@@ -50,6 +50,8 @@ pub struct Helper<'a> {
     pub root: Root,
     /// Where it is written down.
     pub journal: FixJournal,
+    /// Who is told of it.
+    pub public: Option<PublicPlace>,
     /// Our program, started again as the watchdog of a lease.
     pub program: &'a Path,
     /// The fixes of a built-in cause.
@@ -231,6 +233,7 @@ impl Helper<'_> {
                 change @ Change::KernelSetting(_) => Some(DoneStep {
                     says: step.says.clone(),
                     change: change.clone(),
+                    remedy: step.remedy.clone(),
                 }),
                 _ => None,
             })
@@ -258,6 +261,7 @@ impl Helper<'_> {
             steps: made,
             lease: Some(Duration::from_secs(seconds)),
             asked_by: Some(asker),
+            public: self.public.clone(),
         };
         apply(&locked, order, None, self.program)
             .map(|applied| applied.entry)
