@@ -64,3 +64,13 @@ pub(crate) struct Compare {
     #[arg(long)]
     pub(crate) exit_code: bool,
 }
+
+impl Compare {
+    /// Whether it is the fix as a whole that is judged: its own cause, over the usual times.
+    pub(crate) fn is_of_fix_alone(&self) -> bool {
+        self.since_fix.is_some()
+            && self.cause.is_none()
+            && self.before.is_none()
+            && self.after.is_none()
+    }
+}

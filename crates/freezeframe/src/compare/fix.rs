@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use diagnosis::compare::Answer;
+use remedy::fix::Proof;
 use serde::Deserialize;
 
 use crate::args::Compare;
@@ -23,6 +25,8 @@ const ENTRIES_MAX: usize = 10_000;
 /// A fix that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Applied {
+    /// Its id.
+    pub(super) id: String,
     /// When it began, milliseconds since 1970 UTC.
     pub(super) at_ms: i64,
     /// When everything was put back, where it was.
@@ -75,6 +79,7 @@ pub(super) fn last(journal: &Path, id: &str) -> Result<Applied> {
         .max_by_key(|entry| entry.taken_us);
     match (last, id) {
         (Some(entry), _) => Ok(Applied {
+            id: entry.id.clone(),
             at_ms: entry.taken_us / 1000,
             until_ms: entry.ended_us.map(|ended| ended / 1000),
             cause: entry.cause.clone(),
@@ -85,6 +90,18 @@ pub(super) fn last(journal: &Path, id: &str) -> Result<Applied> {
         ),
         (None, id) => bail!("{}: no fix {id}", journal.display()),
     }
+}
+
+/// Writes down what was said of a fix, so that the fleet can be told. Of a journal that is not ours, nothing is: who made
+/// the fix says what came of it.
+pub(super) fn note_proof(journal: &Path, id: &str, verdict: Answer) {
+    let proof = match verdict {
+        Answer::Worked => Proof::Worked,
+        Answer::NoEffect => Proof::NoEffect,
+        Answer::Worse => Proof::Worse,
+        Answer::NotProven => Proof::NotProven,
+    };
+    let _ = remedy::fix::note_proof(journal, id, proof);
 }
 
 fn read(path: &Path) -> Result<Entry> {

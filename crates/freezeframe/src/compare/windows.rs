@@ -32,8 +32,9 @@ struct Times {
 }
 
 pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
+    let journal = fix::journal(args, dir);
     let applied = match &args.since_fix {
-        Some(id) => Some(fix::last(&fix::journal(args, dir), id)?),
+        Some(id) => Some(fix::last(&journal, id)?),
         None => None,
     };
     // What the command line alone does not make sense of is told before anything is read.
@@ -65,7 +66,9 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
         Ok(stretch)
     };
     let (before, after) = (read(times.before, "before")?, read(times.after, "after")?);
-    let of_fix = applied.and_then(|fix| causes::catalogue().get(&fix.cause));
+    let of_fix = applied
+        .as_ref()
+        .and_then(|fix| causes::catalogue().get(&fix.cause));
     let cause = match wanted(args)?.or(of_fix.map(Some)) {
         Some(cause) => cause,
         None => cause_of(dir, times, &before, &after),
@@ -91,6 +94,9 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
         },
         cause,
     );
+    if let Some(fix) = applied.filter(|_| args.is_of_fix_alone()) {
+        fix::note_proof(&journal, &fix.id, comparison.verdict);
+    }
     Ok(Compared {
         comparison,
         sides: [(before.incident, first), (after.incident, second)],
@@ -230,6 +236,7 @@ mod tests {
 
     fn parse_times(line: &[&str], fix: Option<i64>) -> Result<Times> {
         let fix = fix.map(|at_ms| fix::Applied {
+            id: String::new(),
             at_ms,
             until_ms: None,
             cause: String::new(),
