@@ -179,16 +179,73 @@ fn a_remedy_is_judged_by_the_stalls_of_its_cause() {
     }
     fleet.incident(2, 5 * DAY, 5, "thp-compaction");
     fleet.incident(1, 19 * DAY, 5, "disk-full");
+    // In the days before the last stall the third had none of it, and for the fourth's an hour is too short.
+    fleet.host(3, "never", &[]).host(4, "never", &[]);
+    fleet.push(&remedy(3, 20 * DAY, Action::Apply, Proof::Pending));
+    fleet.push(&remedy(4, 3600, Action::Apply, Proof::Pending));
+    for hour in 2..=9 {
+        fleet.incident(4, hour * 3600, 5, "thp-compaction");
+    }
     let of = |name: &str| told(&fleet, "remedies", name);
     assert_eq!(of("remedy"), ["thp-never"]);
-    assert_eq!(of("servers"), ["2"]);
+    assert_eq!(of("servers"), ["4"]);
     assert_eq!(of("helped"), ["1"]);
-    assert_eq!(of("before_per_day"), ["0.500"]);
-    // Ten stalls in 14 and in 10 days.
-    assert_eq!(of("after_per_day"), ["0.417"]);
+    assert_eq!(of("undecided"), ["2"]);
+    // 7, 7, 0 and 8 stalls in 14 days.
+    assert_eq!(of("before_per_day"), ["0.393"]);
+    // Ten stalls in 14, 10, 14 days and an hour.
+    assert_eq!(of("after_per_day"), ["0.263"]);
     assert_eq!(
         (of("proven"), of("undone")),
         (vec!["1".to_owned()], vec!["1".to_owned()])
+    );
+}
+
+/// On one server: stalls so many days ago, and when the remedy was applied and undone. What is said of it.
+fn judged(stalls: &[i64], changes: &[(i64, Action)]) -> &'static str {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]);
+    for (place, ago) in stalls.iter().enumerate() {
+        fleet.incident(1, ago * DAY - place as i64, 5, "thp-compaction");
+    }
+    for (ago, action) in changes {
+        fleet.push(&remedy(1, *ago, *action, Proof::Pending));
+    }
+    let of = |name: &str| told(&fleet, "remedies", name).remove(0);
+    match (of("helped").as_str(), of("undecided").as_str()) {
+        ("1", "0") => "helped",
+        ("0", "0") => "did not help",
+        ("0", "1") => "undecided",
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_remedy_is_judged_only_where_enough_stalls_were_to_be_expected() {
+    use Action::{Apply, Undo};
+    let daily: Vec<i64> = (16..30).collect();
+    let for_good = [(15 * DAY, Apply)];
+    assert_eq!(judged(&daily, &for_good), "helped");
+    // Half as many are fewer; more than half are not.
+    let after = |days: std::ops::Range<i64>| [daily.clone(), days.collect()].concat();
+    assert_eq!(judged(&after(2..9), &for_good), "helped");
+    assert_eq!(judged(&after(2..10), &for_good), "did not help");
+    // Two stalls in 14 days, and none in 14: that may be chance. Three that came are none.
+    assert_eq!(judged(&[16, 20], &for_good), "undecided");
+    assert_eq!(judged(&[16, 20, 24], &for_good), "helped");
+    assert_eq!(judged(&[], &for_good), "undecided");
+    assert_eq!(judged(&[3, 4, 5], &for_good), "did not help");
+    // A stall a day, and a lease of ten minutes or of four days without one.
+    let lease = |length: i64| [(15 * DAY, Apply), (15 * DAY - length, Undo)];
+    assert_eq!(judged(&daily, &lease(600)), "undecided");
+    assert_eq!(judged(&daily, &lease(4 * DAY)), "helped");
+    // A trial that was undone, and then made for good: what is in force is judged.
+    let [apply, undo] = lease(600);
+    let trial = [(16 * DAY, Apply), (16 * DAY - 600, Undo)];
+    assert_eq!(judged(&daily, &[trial[0], trial[1], apply]), "helped");
+    assert_eq!(
+        judged(&daily, &[trial[0], trial[1], apply, undo]),
+        "undecided"
     );
 }
 

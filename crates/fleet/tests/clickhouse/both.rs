@@ -154,6 +154,7 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
             });
         }
     }
+    stalls_around_a_remedy(&mut batch, host, now);
     if host.is_multiple_of(3) {
         for (ago, action) in [(9 * DAY, Action::Apply), (2 * DAY, Action::Undo)] {
             if action == Action::Apply || host.is_multiple_of(2) {
@@ -192,22 +193,18 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
     batch
 }
 
-fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Random) {
-    let cause = CAUSES[random.below(5) as usize];
-    // Some within the same half minute.
-    let ago = match number % 5 {
-        0 => 3 * DAY + random.below(200) as i64,
-        1 => random.below(2 * DAY as u64) as i64,
-        _ => random.below(20 * DAY as u64) as i64,
-    };
-    let onset = Millis((now - ago) * 1000 + (number % 1000) as i64);
-    let id = IncidentId(std::array::from_fn(|place| {
+fn incident_id(number: u64) -> IncidentId {
+    IncidentId(std::array::from_fn(|place| {
         (number as u8)
             .wrapping_mul(31)
             .wrapping_add(place as u8 * 17)
-    }));
-    let rows = |rev: u32, cause: &str| IncidentRow {
-        incident_id: id,
+            .wrapping_add(((number >> 8) as u8).wrapping_mul(place as u8))
+    }))
+}
+
+fn incident_row(number: u64, host: u64, onset: Millis, rev: u32, cause: &str) -> IncidentRow {
+    IncidentRow {
+        incident_id: incident_id(number),
         host_id: hash(host),
         onset,
         detected: Millis(onset.0 + 900),
@@ -229,7 +226,33 @@ fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Ra
         rev,
         name: format!("3306-{number}"),
         heaviest: vec!["buf_read".to_owned(), format!("f{}", number % 9)],
+    }
+}
+
+/// A stall a day by the remedy's cause: until it was made on one server, and until today on another.
+fn stalls_around_a_remedy(batch: &mut Batch, host: u64, now: i64) {
+    let until = match host {
+        6 => 10,
+        9 => 1,
+        _ => return,
     };
+    for ago in until..24 {
+        let number = 1000 * host + ago;
+        let onset = Millis((now - ago as i64 * DAY) * 1000 + 500);
+        batch.push(&incident_row(number, host, onset, 2, "thp-compaction"));
+    }
+}
+
+fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Random) {
+    let cause = CAUSES[random.below(5) as usize];
+    // Some within the same half minute.
+    let ago = match number % 5 {
+        0 => 3 * DAY + random.below(200) as i64,
+        1 => random.below(2 * DAY as u64) as i64,
+        _ => random.below(20 * DAY as u64) as i64,
+    };
+    let onset = Millis((now - ago) * 1000 + (number % 1000) as i64);
+    let id = incident_id(number);
     // Judged twice: the later one counts, and its findings alone.
     let judged: &[(u32, &str)] = if number.is_multiple_of(4) {
         &[(1, "wrong"), (2, cause)]
@@ -237,7 +260,7 @@ fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Ra
         &[(2, cause)]
     };
     for (rev, cause) in judged {
-        batch.push(&rows(*rev, cause));
+        batch.push(&incident_row(number, host, onset, *rev, cause));
         for (rank, cause) in [*cause, CAUSES[(number % 4) as usize]]
             .into_iter()
             .enumerate()
@@ -372,6 +395,11 @@ fn both_stores_answer_the_same() {
             let (took, name) = (began.elapsed().as_millis(), question.name);
             println!("{name}: {} rows, {took} ms", answer.rows.len());
             assert!(!wanted.rows.is_empty(), "{name}: nothing to compare");
+            if name == "remedies" {
+                // It helped on one; of five little is known; on the others stalls went on.
+                let counts = [8, 1, 5].map(Value::Signed);
+                assert_eq!(wanted.rows[0][2..5], counts);
+            }
             assert_eq!(answer.rows.len(), wanted.rows.len(), "{name}: {answer:#?}");
             for (row, (one, other)) in answer.rows.iter().zip(&wanted.rows).enumerate() {
                 let is_alike = one.len() == other.len()

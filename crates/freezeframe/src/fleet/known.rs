@@ -45,17 +45,23 @@ pub(crate) struct Tried {
     pub(crate) remedy: String,
     /// On so many servers.
     pub(crate) servers: u64,
-    /// On so many of these there were fewer stalls after it.
+    /// On so many of these there were at most half as many stalls after it.
     pub(crate) helped: u64,
+    /// On so many of these too few stalls came, or were to be expected, to tell.
+    pub(crate) undecided: u64,
 }
 
 impl Tried {
     /// In words: `on 31 of 34 servers thp-never helped`.
     fn words(&self) -> String {
-        let (helped, servers) = (self.helped, self.servers);
+        let judged = self.servers.saturating_sub(self.undecided);
         // Whoever writes to the store says what it is called.
         let remedy = output::plain(&self.remedy);
-        format!("on {helped} of {servers} servers {remedy} helped")
+        match (judged, self.servers) {
+            (0, 1) => format!("{remedy} was applied on 1 server: too early to tell"),
+            (0, servers) => format!("{remedy} was applied on {servers} servers: too early to tell"),
+            (judged, _) => format!("on {} of {judged} servers {remedy} helped", self.helped),
+        }
     }
 }
 
@@ -75,7 +81,10 @@ impl KnownInFleet {
                 format::seconds(self.stall_seconds)
             ),
         };
-        match self.remedies.first() {
+        // One of which something is known, before one that only more servers have.
+        let is_known = |tried: &&Tried| tried.undecided < tried.servers;
+        let known = self.remedies.iter().find(is_known);
+        match known.or(self.remedies.first()) {
             Some(tried) => format!("{had}; {}", tried.words()),
             None => had,
         }
@@ -132,6 +141,7 @@ pub(crate) fn remedies(store: &AnyStore) -> Result<BTreeMap<String, Vec<Tried>>,
             remedy: row.text("remedy").to_owned(),
             servers: row.count("servers"),
             helped: row.count("helped"),
+            undecided: row.count("undecided"),
         });
     })?;
     Ok(tried)

@@ -195,7 +195,8 @@ fn a_store_answers_as_a_directory_does() {
 /// A remedy whose name means harm to a terminal.
 const NASTY_REMEDY: &str = "smaller\u{1b}[2J\u{202e}";
 
-/// Remedies against a cause, as recorders send them: on two servers, whose stalls are an hour old.
+/// Remedies against a cause, as recorders send them: on two servers, whose stalls are an hour old, and on which one came
+/// each day before. On the second they went on.
 fn tried(url: &str, cause: &str) {
     use ::fleet::row::{Action, Hash64, Proof, RemedyRow, Seconds};
     let path = url.strip_prefix("sqlite://").unwrap();
@@ -209,15 +210,27 @@ fn tried(url: &str, cause: &str) {
         boot: 9,
         seq: 9,
     });
-    // db1 stalls in minute 1, db2 in 2 and 4.
-    for (host, minute, remedy) in [
-        ("db1", 2, NASTY_REMEDY),
-        ("db2", 3, NASTY_REMEDY),
-        ("db1", 3, "other"),
+    const DAY: i64 = 86_400;
+    for (host, days) in [("db1", 15..25), ("db2", 5..25)] {
+        for ago in days {
+            let onset = zero_ms() - ago * DAY * 1000;
+            let of_that_day = format!(
+                "CREATE TEMP TABLE one AS SELECT * FROM incidents WHERE host_id = {} LIMIT 1;
+                 UPDATE one SET onset = {onset}, incident_id = '{host}-{ago}';
+                 INSERT INTO incidents SELECT * FROM one; DROP TABLE one;",
+                id(host)
+            );
+            connection.execute_batch(&of_that_day).unwrap();
+        }
+    }
+    for (host, ago, remedy) in [
+        ("db1", 14 * DAY, NASTY_REMEDY),
+        ("db2", 14 * DAY, NASTY_REMEDY),
+        ("db1", 1200, "other"),
     ] {
         batch.push(&RemedyRow {
             host_id: Hash64(id(host).cast_unsigned()),
-            at: Seconds(zero_ms() / 1000 + minute * 60 + 40),
+            at: Seconds(zero_ms() / 1000 + 3600 - ago),
             remedy: remedy.to_owned(),
             cause: cause.to_owned(),
             action: Action::Apply,
@@ -277,15 +290,15 @@ fn an_incident_is_explained_with_what_the_fleet_knows_of_its_cause() {
     let text = in_a_line(text);
     let had = "2 of 3 servers had this cause in the last 90 days, 3 times, 26 s in total";
     assert!(text.contains(had), "{text}");
-    // With what was tried against it: on the second server a stall came after it, on the first none did.
+    // With what was tried against it: on the second server stalls came after it as before, on the first one did.
     tried(&url, known["cause"].as_str().unwrap());
     let told: Value =
         serde_json::from_str(&said(&run(&["explain", first, "--json", &fleet]))).unwrap();
     assert_eq!(
         told["fleet"]["remedies"],
         serde_json::json!([
-            {"remedy": NASTY_REMEDY, "servers": 2, "helped": 1},
-            {"remedy": "other", "servers": 1, "helped": 1},
+            {"remedy": NASTY_REMEDY, "servers": 2, "helped": 1, "undecided": 0},
+            {"remedy": "other", "servers": 1, "helped": 0, "undecided": 1},
         ])
     );
     assert_eq!(told["findings"], alone["findings"]);

@@ -137,8 +137,19 @@ pub(crate) fn store(dir: &Path) -> KnownStore {
         });
     }
     // Before the remedy on the second server only: there it helped, on the first it did not.
-    batch.push(&incident(7, 2, (now - 21 * DAY) * 1000, 5, "slow-fsync"));
-    batch.push(&incident(8, 1, (now - 19 * DAY) * 1000, 5, "slow-fsync"));
+    for (number, host, ago) in [
+        (7, 2, 21),
+        (8, 2, 22),
+        (9, 2, 23),
+        (10, 2, 24),
+        (11, 2, 25),
+        (12, 1, 19),
+        (13, 1, 18),
+        (14, 1, 17),
+    ] {
+        let onset = (now - ago * DAY) * 1000;
+        batch.push(&incident(number, host, onset, 5, "slow-fsync"));
+    }
     for (digest, ago) in [(1, 7200), (2, 120)] {
         batch.push(&QueryTextRow {
             digest: Hash64(digest),
@@ -319,11 +330,11 @@ fn an_incident_stands_beside_its_relatives_and_leads_to_its_file() {
     assert_eq!(relatives.len(), 4, "{relatives:?}");
     assert!(["db1:3306", "db2:3306"].contains(&second[0].as_str()));
     let same = relatives.iter().find(|row| row[0] == "db1:3306").unwrap();
-    assert_eq!((same[4].as_str(), same[5].as_str()), ("2", "55 s"));
+    assert_eq!((same[4].as_str(), same[5].as_str()), ("4", "1 min 5 s"));
     let other = relatives.iter().find(|row| row[0] == "db2:3306").unwrap();
     assert!(other[2].ends_with(" likely"), "{other:?}");
     assert_eq!(other[3], "cause, shape");
-    assert_eq!((other[4].as_str(), other[5].as_str()), ("2", "10 min 5 s"));
+    assert_eq!((other[4].as_str(), other[5].as_str()), ("6", "10 min 25 s"));
     assert_eq!(other[6], "flush-log-2 helped on 1 of 2 servers");
     assert!(other[7].starts_with("/frames/"), "{other:?}");
     assert!(page.contains("href=\"incident?id="));

@@ -94,6 +94,7 @@ pub(super) fn told(tried: Option<&Vec<Tried>>) -> Vec<FleetRemedy> {
             name: one.remedy.clone(),
             servers: one.servers,
             helped: one.helped,
+            undecided: one.undecided,
         })
         .collect()
 }

@@ -43,8 +43,10 @@ pub struct FleetRemedy {
     pub name: String,
     /// On so many servers it was made.
     pub servers: u64,
-    /// On so many of these there were fewer stalls after it.
+    /// On so many of these there were at most half as many stalls after it.
     pub helped: u64,
+    /// On so many of these too few stalls came, or were to be expected, to tell.
+    pub undecided: u64,
 }
 
 /// A statement that was first seen shortly before a stall.
@@ -74,12 +76,20 @@ pub struct Relative {
 /// Whether remedies helped, in words.
 pub(super) fn remedies(remedies: &[FleetRemedy]) -> Markup {
     let told = remedies.iter().take(REMEDIES_MAX).map(|remedy| {
-        markup!(
-            "{} helped on {} of {}",
-            remedy.name.cell(),
-            remedy.helped,
-            counted(remedy.servers, "server")
-        )
+        let judged = remedy.servers.saturating_sub(remedy.undecided);
+        match judged {
+            0 => markup!(
+                "{} on {}: too early to tell",
+                remedy.name.cell(),
+                counted(remedy.servers, "server")
+            ),
+            judged => markup!(
+                "{} helped on {} of {}",
+                remedy.name.cell(),
+                remedy.helped,
+                counted(judged, "server")
+            ),
+        }
     });
     Markup::join(told, "; ")
 }

@@ -210,8 +210,9 @@ mod tests {
                 title: NASTY.to_owned(),
                 remedies: vec![FleetRemedy {
                     name: NASTY.to_owned(),
-                    servers: 34,
+                    servers: 37,
                     helped: 31,
+                    undecided: 3,
                 }],
                 ..CauseCost::default()
             }],
