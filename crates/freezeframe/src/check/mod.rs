@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
     let mut answers = Vec::new();
     let (mut serious, mut failed) = (false, Vec::new());
     let targets = selected_targets(args, &config)?;
-    let fleet = feed::reached(&config.fleet)?;
+    let fleet = feed::reached(&config.fleet, &config.directory(None))?;
     let mut too_small = resource_limits::too_small(targets.len());
     too_small.extend(resource_limits::too_small_for_service(targets.len()));
     for target in targets {

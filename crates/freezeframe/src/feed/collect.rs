@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use fleet::from_incident::{host_id, minutes};
-use fleet::row::SignalRow;
+use fleet::row::{HostRow, SignalRow};
 use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
 use store::{HistoryWindow, history_coverage, read_history, read_summary, state_dirs};
@@ -18,6 +18,7 @@ use store::{HistoryWindow, history_coverage, read_history, read_summary, state_d
 use super::FeedState;
 use super::config::{Fleet, Place};
 use super::cursor::Cursor;
+use super::remedies::Remedies;
 use super::spool::{Kind, Spool};
 use crate::fleet::read::incident_rows;
 
@@ -51,6 +52,7 @@ pub(super) struct Collector {
     labels: BTreeMap<String, Vec<(String, String)>>,
     cursor: Cursor,
     backlog_at: Instant,
+    remedies: Remedies,
 }
 
 impl Collector {
@@ -76,6 +78,7 @@ impl Collector {
             dir: dir.to_owned(),
             own_dir: own_dir.to_owned(),
             fleet,
+            remedies: Remedies::new(dir, &salt),
             salt,
             labels,
             cursor,
@@ -90,7 +93,11 @@ impl Collector {
         if matches!(self.fleet.place, Place::Directory(_)) {
             return Ok(more);
         }
-        Ok(self.next_minute(spool, state, now)? || more)
+        let more = self.next_minute(spool, state, now)? || more;
+        if self.remedies.turn(&mut self.cursor, spool, state)? {
+            self.cursor.save(&self.own_dir)?;
+        }
+        Ok(more)
     }
 
     fn next_incident(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
@@ -109,13 +116,15 @@ impl Collector {
         if !is_fresh && Instant::now() < self.backlog_at {
             return Ok(false);
         }
+        let (name, is_more) = (name.clone(), new.len() > 1);
         let began = Instant::now();
-        let path = self.dir.join(name);
+        let path = self.dir.join(&name);
         let sent = match &self.fleet.place {
             Place::Directory(to) => self.share(&path, to, state, now),
             Place::Store(..) | Place::Gateway(_) => self
                 .spool_incident(&path, written, spool, state)
-                .map(|end| {
+                .map(|(end, host)| {
+                    self.remedies.saw(&host, &mut self.cursor);
                     self.cursor.seconds_until = self.cursor.seconds_until.max(end + AROUND);
                 }),
         };
@@ -129,22 +138,20 @@ impl Collector {
             }
             Ok(()) => {}
         }
-        let name = name.clone();
-        let is_more = new.len() > 1;
         self.cursor.incidents.retain(|name| found.contains(name));
         self.cursor.incidents.insert(name);
         self.cursor.save(&self.own_dir)?;
         Ok(is_more)
     }
 
-    /// An incident into the spool; when its stall ended, seconds since 1970.
+    /// An incident into the spool; when its stall ended, seconds since 1970, and its server.
     fn spool_incident(
         &self,
         path: &Path,
         written: SystemTime,
         spool: &mut Spool,
         state: &FeedState,
-    ) -> Result<i64, Trouble> {
+    ) -> Result<(i64, HostRow), Trouble> {
         // Not of now: whoever is killed over it makes the same batches again. `fleet add` judges later.
         let judged = written.duration_since(SystemTime::UNIX_EPOCH);
         let judged = judged.map_or(0, |since| since.as_secs()).cast_signed();
@@ -171,7 +178,7 @@ impl Collector {
             batch.extend(&seconds);
             push(Kind::Minutes, &batch)?;
         }
-        Ok(end)
+        Ok((end, rows.host))
     }
 
     /// The minutes around a stall that were sent without their seconds.
@@ -252,7 +259,7 @@ impl Collector {
     }
 
     fn minute_of(
-        &self,
+        &mut self,
         path: &Path,
         minute: i64,
         batch: &mut Batch,
@@ -275,6 +282,7 @@ impl Collector {
         }
         rows.host.cluster.clone_from(&self.fleet.cluster);
         rows.host.labels = self.labels_of(&rows.host.label);
+        self.remedies.saw(&rows.host, &mut self.cursor);
         rows.health.spooled_bytes = spooled_bytes;
         batch.push(&rows.host);
         batch.push(&rows.health);

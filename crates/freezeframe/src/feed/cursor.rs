@@ -1,6 +1,6 @@
 //! How far the fleet was fed: a small file, so that a recorder that is killed at any moment goes on where it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,12 @@ pub(super) struct Cursor {
     pub(super) seconds_until: i64,
     /// Incidents that were seen to and are still there, by their place in the directory.
     pub(super) incidents: BTreeSet<String>,
+    /// Fixes that were told of and whose record is still there, each with its server and how far it was.
+    #[serde(default)]
+    pub(super) remedies: BTreeMap<String, u64>,
+    /// Servers of this host that the fleet knows, by their labels; when they were seen last, seconds since 1970.
+    #[serde(default)]
+    pub(super) servers: BTreeMap<String, i64>,
 }
 
 impl Cursor {
@@ -39,6 +45,8 @@ impl Cursor {
             minute,
             seconds_until: 0,
             incidents: BTreeSet::new(),
+            remedies: BTreeMap::new(),
+            servers: BTreeMap::new(),
         })
     }
 

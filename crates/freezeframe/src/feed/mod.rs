@@ -11,6 +11,7 @@ mod collect;
 mod config;
 mod cursor;
 mod reachability;
+mod remedies;
 mod send;
 mod spool;
 
@@ -58,6 +59,7 @@ pub(crate) struct FeedState {
     failures: AtomicU64,
     lost_minutes: AtomicU64,
     lost_incidents: AtomicU64,
+    lost_remedies: AtomicU64,
     sent_at: AtomicI64,
     /// What is wrong with each part, if anything.
     troubles: Mutex<[Option<String>; 2]>,
@@ -79,8 +81,8 @@ pub(crate) struct FeedNow {
     /// Batches that the fleet has, and attempts that failed.
     pub(crate) sent: u64,
     pub(crate) failures: u64,
-    /// Batches that were lost: of minutes, of incidents.
-    pub(crate) lost: [u64; 2],
+    /// Batches that were lost: of minutes, of incidents, of remedies, with the records of fixes that cannot be read.
+    pub(crate) lost: [u64; 3],
     /// When the last one was taken, seconds since 1970.
     pub(crate) sent_at: Option<i64>,
     /// What is wrong, if anything.
@@ -95,7 +97,11 @@ impl FeedState {
             waiting_bytes: load(&self.waiting_bytes),
             sent: load(&self.sent),
             failures: load(&self.failures),
-            lost: [load(&self.lost_minutes), load(&self.lost_incidents)],
+            lost: [
+                load(&self.lost_minutes),
+                load(&self.lost_incidents),
+                load(&self.lost_remedies),
+            ],
             sent_at: Some(self.sent_at.load(Ordering::Relaxed)).filter(|at| *at > 0),
             trouble: self.troubles().iter().flatten().next().cloned(),
         }
@@ -141,6 +147,7 @@ impl FeedState {
         let (count, what) = match kind {
             Kind::Minutes => (&self.lost_minutes, "minutes"),
             Kind::Evidence | Kind::Judgement => (&self.lost_incidents, "incidents"),
+            Kind::Remedies => (&self.lost_remedies, "remedies"),
         };
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
             output::note(&format!(

@@ -11,8 +11,8 @@ use fleet::url::StoreUrl;
 use fleet::{Batch, Token};
 use serde_json::{Value, json};
 
-use super::FleetConfig;
 use super::config::{Fleet, Place};
+use super::{FleetConfig, remedies};
 use crate::fleet::salt;
 
 /// What came of trying the fleet that is configured.
@@ -21,13 +21,20 @@ pub(crate) struct FleetReached {
     name: String,
     /// What is there, or why nothing would arrive.
     outcome: Result<&'static str>,
+    /// Why fixes that root makes would not be sent.
+    untold: Option<String>,
 }
 
-/// Tries the fleet that is configured; nothing where none is.
-pub(crate) fn reached(config: &FleetConfig) -> Result<Option<FleetReached>> {
+/// Tries the fleet that is configured, for a recorder with its incidents in `dir`; nothing where none is.
+pub(crate) fn reached(config: &FleetConfig, dir: &Path) -> Result<Option<FleetReached>> {
     let fleet = config.fleet()?;
     Ok(fleet.map(|fleet| FleetReached {
         outcome: tried(&fleet),
+        untold: match fleet.place {
+            // It gets the incidents alone.
+            Place::Directory(_) => None,
+            Place::Store(..) | Place::Gateway(_) => remedies::untold(dir),
+        },
         name: fleet.name,
     }))
 }
@@ -98,17 +105,22 @@ impl FleetReached {
 
     /// For people.
     pub(crate) fn as_text(&self) -> String {
-        match &self.outcome {
+        let text = match &self.outcome {
             Ok(found) => format!("{}: {found}", self.name),
             Err(_) => format!("{}: nothing can be sent there, see below", self.name),
+        };
+        match &self.untold {
+            Some(why) => format!("{text}; root's fixes are not sent: {why}"),
+            None => text,
         }
     }
 
     /// For programs.
     pub(crate) fn as_json(&self) -> Value {
-        match &self.outcome {
-            Ok(found) => json!({"name": self.name, "ok": true, "says": found}),
-            Err(error) => json!({"name": self.name, "ok": false, "says": format!("{error:#}")}),
-        }
+        let (ok, says) = match &self.outcome {
+            Ok(found) => (true, (*found).to_owned()),
+            Err(error) => (false, format!("{error:#}")),
+        };
+        json!({"name": self.name, "ok": ok, "says": says, "fixes_not_sent": self.untold})
     }
 }

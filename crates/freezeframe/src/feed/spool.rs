@@ -23,14 +23,17 @@ pub(super) enum Kind {
     Evidence,
     /// What came of it: who sees one finds all that belongs to it.
     Judgement,
+    /// What was changed against a cause.
+    Remedies,
     /// Signals by the minute: the first to go for want of room.
     Minutes,
 }
 
 impl Kind {
-    const ALL: [(Self, &str); 3] = [
+    const ALL: [(Self, &str); 4] = [
         (Self::Evidence, "evidence"),
         (Self::Judgement, "judgement"),
+        (Self::Remedies, "remedies"),
         (Self::Minutes, "minutes"),
     ];
 

@@ -294,6 +294,7 @@ impl Board {
                         "waiting_bytes": now.waiting_bytes,
                         "lost_minutes": now.lost[0],
                         "lost_incidents": now.lost[1],
+                        "lost_remedies": now.lost[2],
                     });
                 }
                 all

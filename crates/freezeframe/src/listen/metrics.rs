@@ -119,7 +119,7 @@ fn fleet(text: &mut Text, board: &Board) {
     let Some(now) = board.feed_now() else {
         return;
     };
-    let [minutes, incidents] = now.lost;
+    let [minutes, incidents, remedies] = now.lost;
     for (name, kind, help, value) in [
         (
             "fleet_up",
@@ -163,6 +163,7 @@ fn fleet(text: &mut Text, board: &Board) {
     );
     text.value(name, &[("what", "minutes")], minutes as f64);
     text.value(name, &[("what", "incidents")], incidents as f64);
+    text.value(name, &[("what", "remedies")], remedies as f64);
     if let Some(at) = now.sent_at {
         let name = "fleet_last_sent_timestamp_seconds";
         text.head(

@@ -86,7 +86,7 @@ impl Room {
         Self { dir, config }
     }
 
-    fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.dir.path().join("state")
     }
 
@@ -101,7 +101,7 @@ impl Room {
     }
 
     /// A recorder of a server that is not there.
-    fn record(&self, more: &[&str]) -> Child {
+    pub(crate) fn record(&self, more: &[&str]) -> Child {
         let state = self.state();
         let arguments = ["record", "--json", "--no-html", "--no-history", "--dir"];
         freezeframe()

@@ -19,6 +19,7 @@ mod export;
 mod first_look;
 mod fleet;
 mod fleet_feed;
+mod fleet_fixes;
 mod fleet_gateway;
 mod fleet_gateway_killed;
 mod given;
