@@ -166,7 +166,7 @@ fn changed(server: &testbed::PrivateServer, markers: &Markers, dir: &std::path::
     let cause = format!(
         "id = \"mine\"\ntitle = \"A\"\nwhat = \"It is this. It does that.\"\nrefuted_by = [\"This.\"]\n\
          sources = [\"A page.\"]\n[[witness]]\nid = \"rate\"\nmeasure = \"rate(status.Com_flush)\"\nabove = 5\n\
-         unit = \"per_second\"\nsays = \"FLUSH ran at {{{{value}}}}\"\n\
+         unit = \"per_second\"\nsays = \"FLUSH ran at {{value}}\"\n\
          [[fix]]\naction = \"set-global\"\nvariable = \"init_connect\"\nvalue = \"SELECT '{}'\"\n\
          [remedy]\nnow = [\"a\"]\ndurable = [\"b\"]\nundo = [\"c\"]\nrisk = \"d\"\nverify = [\"e\"]\n",
         markers.fill("{token}")

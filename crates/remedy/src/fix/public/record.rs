@@ -138,7 +138,8 @@ impl PublicRecord {
                 .map(str::to_owned),
             since_us: entry.taken_us,
             due_us: entry.deadline_us,
-            ended_us: entry.ended_us,
+            // The clock may have been set back meanwhile.
+            ended_us: entry.ended_us.map(|ended| ended.max(entry.taken_us)),
             outcome,
             proof: entry.proof,
             changed_us: now_us(),

@@ -88,8 +88,8 @@ fn open_own(dir: &Path) -> Result<OwnedFd, PublicError> {
     Ok(directory)
 }
 
-/// Removes the oldest records where there are too many, and what killed processes began. That a recorder was not there to read them is no reason to fill
-/// a disk.
+/// Removes the oldest records where there are too many, and what killed processes began: that no recorder was there to
+/// read them is no reason to fill a disk.
 fn prune(directory: &OwnedFd) {
     let Ok(found) = Dir::read_from(directory.as_fd()) else {
         return;
