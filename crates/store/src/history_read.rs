@@ -98,50 +98,61 @@ pub(crate) fn read_window(
 }
 
 /// What the ids in a session's chunks stand for.
-struct Names {
+#[derive(Debug, Default)]
+pub(crate) struct Names {
     sources: HashMap<u64, String>,
     signals: BTreeMap<u32, (String, Unit, SignalKind)>,
+    /// Ids from here on were not read yet, of sources and of signals: they rise as names come.
+    next: (i64, i64),
 }
 
-fn read_names(
-    connection: &Connection,
-    session: i64,
-    wanted: &dyn Fn(&str) -> bool,
-    account: &mut ReadBudget,
-) -> rusqlite::Result<Names> {
-    let mut share = account.part(NAMES_PERCENT);
-    let mut signals = BTreeMap::new();
-    let mut statement =
-        connection.prepare("SELECT id, name, unit, kind FROM signal WHERE session = ?1")?;
-    let mut rows = statement.query([session])?;
-    while let Some(row) = rows.next()? {
-        let name: String = row.get(1)?;
-        if !wanted(&name) {
-            continue;
+impl Names {
+    /// Reads those that are not known yet.
+    pub(crate) fn read(
+        &mut self,
+        connection: &Connection,
+        session: i64,
+        wanted: &dyn Fn(&str) -> bool,
+        account: &mut ReadBudget,
+    ) -> rusqlite::Result<()> {
+        let mut share = account.part(NAMES_PERCENT);
+        let mut statement = connection.prepare_cached(
+            "SELECT id, name, unit, kind FROM signal WHERE session = ?1 AND id >= ?2",
+        )?;
+        let mut rows = statement.query([session, self.next.1])?;
+        while let Some(row) = rows.next()? {
+            let id: u32 = row.get(0)?;
+            self.next.1 = i64::from(id) + 1;
+            let name: String = row.get(1)?;
+            if !wanted(&name) {
+                continue;
+            }
+            if share.take(NAME_BYTES + name.len() as u64).is_err() {
+                break;
+            }
+            let (unit, kind): (String, String) = (row.get(2)?, row.get(3)?);
+            if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), SignalKind::from_name(&kind))
+            {
+                self.signals.insert(id, (name, unit, kind));
+            }
         }
-        if share.take(NAME_BYTES + name.len() as u64).is_err() {
-            break;
+        let mut statement = connection
+            .prepare_cached("SELECT id, name FROM source WHERE session = ?1 AND id >= ?2")?;
+        let mut rows = statement.query([session, self.next.0])?;
+        while let Some(row) = rows.next()? {
+            let id: u32 = row.get(0)?;
+            self.next.0 = i64::from(id) + 1;
+            let name: String = row.get(1)?;
+            if share.take(NAME_BYTES + name.len() as u64).is_err() {
+                break;
+            }
+            self.sources.insert(id.into(), name);
         }
-        let (unit, kind): (String, String) = (row.get(2)?, row.get(3)?);
-        if let (Some(unit), Some(kind)) = (Unit::from_name(&unit), SignalKind::from_name(&kind)) {
-            signals.insert(row.get(0)?, (name, unit, kind));
+        if share.is_over() {
+            account.settle(&share);
         }
+        Ok(())
     }
-    let mut sources = HashMap::new();
-    let mut statement = connection.prepare("SELECT id, name FROM source WHERE session = ?1")?;
-    let mut rows = statement.query([session])?;
-    while let Some(row) = rows.next()? {
-        let name: String = row.get(1)?;
-        if share.take(NAME_BYTES + name.len() as u64).is_err() {
-            break;
-        }
-        sources.insert(row.get::<_, u32>(0)?.into(), name);
-    }
-    // They are not kept.
-    if share.is_over() {
-        account.settle(&share);
-    }
-    Ok(Names { sources, signals })
 }
 
 /// Where readings go in a timeline, and how many of them.
@@ -168,28 +179,20 @@ pub(crate) fn read_timeline(
     (place, wanted): (&TimelineTarget, &dyn Fn(&str) -> bool),
     (timeline, account): (&mut Timeline, &mut ReadBudget),
 ) -> rusqlite::Result<usize> {
-    let names = read_names(connection, session, wanted, account)?;
+    let mut chunks = ChunkReader::default();
+    chunks.names.read(connection, session, wanted, account)?;
     let mut share = account.part(READINGS_PERCENT);
     let mut kept: HashMap<u64, Millis> = HashMap::new();
-    let mut damaged = 0;
     let mut statement = connection.prepare(
         "SELECT fresh, payload FROM chunk
          WHERE session = ?1 AND minute BETWEEN ?2 AND ?3 ORDER BY id",
     )?;
     let minutes = |at: Millis| i64::try_from(at / MINUTE_MS).unwrap_or(i64::MAX);
     let mut rows = statement.query(params![session, minutes(window.from), minutes(window.to)])?;
-    let mut last: HashMap<u64, LastValues> = HashMap::new();
-    let mut skip = false;
     while let Some(row) = rows.next()? {
         if share.is_over() {
             break;
         }
-        let (fresh, payload): (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        if fresh {
-            skip = false;
-            last.clear();
-        }
-        // After a damaged chunk the differences have no base until a chunk begins anew.
         let mut take = |source: u64, at: Millis| -> Option<Millis> {
             let near = kept
                 .get(&source)
@@ -200,12 +203,41 @@ pub(crate) fn read_timeline(
             kept.insert(source, at);
             place.moved(at)
         };
-        let into = (&mut *timeline, &mut share);
-        skip = skip || read_chunk(&payload, &names, &mut last, &mut take, into).is_none();
-        damaged += usize::from(skip && !share.is_over());
+        let chunk: (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        chunks.read(chunk, &mut take, (timeline, &mut share));
     }
     account.settle(&share);
-    Ok(damaged)
+    Ok(chunks.damaged)
+}
+
+/// Reads a session's chunks in their order.
+#[derive(Debug, Default)]
+pub(crate) struct ChunkReader {
+    pub(crate) names: Names,
+    last: HashMap<u64, LastValues>,
+    /// After a damaged chunk the differences have no base until a chunk begins anew.
+    skip: bool,
+    /// Chunks that could not be read.
+    pub(crate) damaged: usize,
+}
+
+impl ChunkReader {
+    /// Reads the next one; `take` says where a tick of a source comes.
+    pub(crate) fn read(
+        &mut self,
+        (fresh, payload): (bool, Vec<u8>),
+        take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
+        (timeline, account): (&mut Timeline, &mut ReadBudget),
+    ) {
+        if fresh {
+            self.skip = false;
+            self.last.clear();
+        }
+        let into = (timeline, &mut *account);
+        let read = || read_chunk(&payload, &self.names, &mut self.last, take, into);
+        self.skip = self.skip || read().is_none();
+        self.damaged += usize::from(self.skip && !account.is_over());
+    }
 }
 
 fn read_chunk(
@@ -313,7 +345,8 @@ pub(crate) fn read_text(connection: &Connection, id: i64) -> rusqlite::Result<Op
         .query_row([id], text_of)
 }
 
-fn text_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<TimedText>> {
+/// Its moment, kind and packed text; nothing where it cannot be read.
+pub(crate) fn text_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<TimedText>> {
     let (at, kind, packed): (i64, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let mut body = String::new();
     let unpacked = DeflateDecoder::new(&packed[..])
@@ -346,13 +379,7 @@ pub(crate) fn read_facts(
     let mut rows = statement.query(params![session, from, to])?;
     let mut facts = Vec::new();
     while let Some(row) = rows.next()? {
-        let fact = TimedFact {
-            at: row.get::<_, i64>(0)?.unsigned_abs(),
-            fact: Fact {
-                name: row.get(1)?,
-                value: row.get(2)?,
-            },
-        };
+        let fact = fact_of(row)?;
         let bytes = fact.fact.name.len() + fact.fact.value.len() + 2 * size_of::<TimedFact>();
         if let Err(OverBudget) = account.take(bytes as u64) {
             break;
@@ -360,6 +387,17 @@ pub(crate) fn read_facts(
         facts.push(fact);
     }
     Ok(facts)
+}
+
+/// Its moment, name and value.
+pub(crate) fn fact_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<TimedFact> {
+    Ok(TimedFact {
+        at: row.get::<_, i64>(0)?.unsigned_abs(),
+        fact: Fact {
+            name: row.get(1)?,
+            value: row.get(2)?,
+        },
+    })
 }
 
 pub(crate) fn read_absent(
@@ -376,19 +414,7 @@ pub(crate) fn read_absent(
     let mut rows = statement.query(params![session, from, to])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        let reason: String = row.get(4)?;
-        let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
-        let absent = TimedAbsent {
-            first: number(0)?,
-            last: number(1)?,
-            count: number(2)?,
-            absent: Absent {
-                what: row.get(3)?,
-                reason: serde_json::from_value(serde_json::Value::String(reason))
-                    .unwrap_or(Reason::Failed),
-                detail: row.get(5)?,
-            },
-        };
+        let absent = absent_of(row)?;
         let letters = absent.absent.what.len() + absent.absent.detail.len();
         if let Err(OverBudget) = account.take((letters + 2 * size_of::<TimedAbsent>()) as u64) {
             break;
@@ -396,4 +422,21 @@ pub(crate) fn read_absent(
         all.push(absent);
     }
     Ok(all)
+}
+
+/// The first and the last moment, how many, and what they are of: name, reason, detail.
+pub(crate) fn absent_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<TimedAbsent> {
+    let reason: String = row.get(4)?;
+    let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+    Ok(TimedAbsent {
+        first: number(0)?,
+        last: number(1)?,
+        count: number(2)?,
+        absent: Absent {
+            what: row.get(3)?,
+            reason: serde_json::from_value(serde_json::Value::String(reason))
+                .unwrap_or(Reason::Failed),
+            detail: row.get(5)?,
+        },
+    })
 }

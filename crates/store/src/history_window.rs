@@ -24,7 +24,7 @@ const LEAD_MS: Millis = 120_000;
 const WHOLE_MS: Millis = 3_600_000;
 
 /// Readings of a source that are kept of a longer one, as an even selection.
-const READINGS_MAX: Millis = 3_600;
+pub(crate) const READINGS_MAX: Millis = 3_600;
 
 /// The same where a few signals alone are read: each second of a day.
 const FEW_READINGS_MAX: Millis = 86_400;
@@ -36,7 +36,7 @@ const TEXTS_MAX: usize = 2_000;
 const TEXTS_LISTED_MAX: i64 = 1_000_000;
 
 /// Memory that a stretch may take, bytes: two are compared.
-const WINDOW_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
+pub(crate) const WINDOW_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 
 /// Sessions that are looked through, the newest.
 const SESSIONS_MAX: i64 = 1_000;
@@ -111,13 +111,13 @@ pub fn history_of(path: &Path) -> Result<Option<(Server, String)>, StoreError> {
 }
 
 /// What of a history is read.
-struct Wanted<'a> {
-    kinds: &'a [TextKind],
-    signals: &'a dyn Fn(&str) -> bool,
+pub(crate) struct Wanted<'a> {
+    pub(crate) kinds: &'a [TextKind],
+    pub(crate) signals: &'a dyn Fn(&str) -> bool,
     /// Readings of a source that are kept of a long stretch.
-    readings_max: Millis,
+    pub(crate) readings_max: Millis,
     /// Facts, and what was absent.
-    has_facts: bool,
+    pub(crate) has_facts: bool,
 }
 
 /// How much of a time a history holds.
@@ -149,7 +149,7 @@ pub fn history_coverage(
     Ok(all)
 }
 
-fn open(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     // SQLite's own words for a missing file say too little.
     std::fs::metadata(path).map_err(StoreError::io(path))?;
     let connection = open_careful(path).map_err(StoreError::sqlite(path))?;
@@ -217,7 +217,7 @@ fn of_session(
     Ok(recorded)
 }
 
-fn read(
+pub(crate) fn read(
     connection: &Connection,
     (from, to): (i64, i64),
     wanted: &Wanted<'_>,

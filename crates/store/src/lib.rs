@@ -23,6 +23,7 @@ mod dolphie;
 mod error;
 mod files;
 mod history;
+mod history_follow;
 mod history_open;
 mod history_read;
 mod history_retain;
@@ -41,6 +42,7 @@ pub use dolphie::{Replay, is_replay, read_replay};
 pub use error::StoreError;
 pub use files::{TARGETS_DIR, make_private_dir, state_dirs, write_private};
 pub use history::{History, HistoryLimits, IncidentMargins};
+pub use history_follow::{HistoryFollower, HistoryPart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
 pub use history_window::{

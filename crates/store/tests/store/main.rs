@@ -8,6 +8,7 @@
 
 mod frame;
 mod history;
+mod history_follow;
 mod history_window;
 mod samples;
 mod support;
