@@ -2,17 +2,21 @@
 //! nothing, so the view works while the server hangs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use diagnosis::Verdict;
-use model::{Absent, Incident, Millis, Reason, Stall, TextKind, TimedAbsent, Trigger, Window};
+use model::{
+    Absent, Incident, Millis, Reason, StackEvidence, Stall, TextKind, TimedAbsent, Trigger, Window,
+};
 
 use crate::kept::Kept;
 use crate::listing::Listing;
 use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes, is_same_stall};
 use crate::recent::{Gathered, RecentStacks};
 use crate::source::{Source, write};
+use crate::usual::Usual;
 
 /// How much is read before the moment that is looked at, milliseconds: the detector compares with five minutes.
 const BEFORE_MS: i64 = 10 * 60_000;
@@ -29,10 +33,14 @@ const LONGEST_MS: i64 = 60 * 60_000;
 /// How often a running recorder's history is read.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How often a stall that lasts is judged again.
+/// How often a stall that lasts is judged again, at the most.
 const JUDGED_EVERY: Duration = Duration::from_secs(5);
 
-/// A stall that is younger than this brings evidence with each reading, and is judged as often, milliseconds.
+/// It is left alone for so many times as long as that took: 1 % of a processor at the most.
+const TIMES_ALONE: u32 = 100;
+
+/// A stall that is younger than this brings evidence with each reading, and is judged as often until the recorder tells its
+/// own verdict, milliseconds.
 const YOUNG_MS: Millis = 20_000;
 
 /// How often it is told how far a history reaches that is being written.
@@ -57,7 +65,7 @@ pub struct HistoryOptions {
     /// Judges a stall.
     pub diagnose: Diagnose,
     /// The stalls that recorders of the directory noticed, oldest first; nothing where they wrote none down.
-    pub noted: Box<dyn Fn() -> Option<Vec<NotedStall>> + Send>,
+    pub noted: Box<dyn FnMut() -> Option<Vec<NotedStall>> + Send>,
     /// What the recorder says of itself; nothing where none runs.
     pub ask: Box<dyn FnMut() -> Option<RecorderState> + Send>,
     /// What the recorder has in memory of its server's threads, of so many milliseconds; nothing where none runs.
@@ -66,11 +74,21 @@ pub struct HistoryOptions {
     pub now: fn() -> i64,
 }
 
+/// What was said of a stall.
+struct Judged {
+    /// Its onset on the wall's clock.
+    onset_wall: i64,
+    /// When it is judged again, while it lasts.
+    next: Instant,
+    /// It lasted then.
+    lasted: bool,
+    verdict: Verdict,
+}
+
 /// A history.
 pub struct History {
     options: HistoryOptions,
-    /// The verdict on the stall with this onset on the wall's clock, and when it was made; whether it lasted then.
-    judged: Option<(i64, Instant, bool, Verdict)>,
+    judged: Option<Judged>,
     listing: Listing,
     /// The first recorded moment, and when it was read.
     first: Option<(Instant, i64)>,
@@ -83,6 +101,8 @@ pub struct History {
     kept: Kept,
     /// The stacks that the recorder has in memory.
     stacks: Gathered,
+    /// What signals usually are.
+    usual: Arc<Usual>,
 }
 
 impl History {
@@ -99,25 +119,39 @@ impl History {
             wants_stacks: false,
             kept: Kept::default(),
             stacks: Gathered::default(),
+            usual: Arc::default(),
         }
     }
 
     /// The stall that is judged: the last one that began before the moment.
-    fn judge(&mut self, incident: &mut Incident, stall: &StallTimes) -> Verdict {
-        let wall = incident.clock.wall_ms(stall.onset);
+    fn judge(
+        &mut self,
+        incident: &mut Incident,
+        stacks: &StackEvidence,
+        stall: &StallTimes,
+        is_told: bool,
+    ) -> Verdict {
+        let onset_wall = incident.clock.wall_ms(stall.onset);
         let lasts = stall.end.is_none();
         let is_young = incident.window.to.saturating_sub(stall.onset) < YOUNG_MS;
-        if let Some((onset, at, lasted, verdict)) = &self.judged
-            && is_same_stall(*onset, wall)
-            && *lasted == lasts
-            && (!lasts || (!is_young && at.elapsed() < JUDGED_EVERY))
+        let is_hasty = is_young && !is_told;
+        if let Some(judged) = &self.judged
+            && is_same_stall(judged.onset_wall, onset_wall)
+            && judged.lasted == lasts
+            && (!lasts || (!is_hasty && Instant::now() < judged.next))
         {
-            return verdict.clone();
+            return judged.verdict.clone();
         }
+        let begin = Instant::now();
         incident.queries = recorder::counted_around(incident);
-        let cut = cut(incident, self.options.before_ms);
-        let verdict = (self.options.diagnose)(&cut);
-        self.judged = Some((wall, Instant::now(), lasts, verdict.clone()));
+        let verdict = (self.options.diagnose)(&cut(incident, stacks, self.options.before_ms));
+        let alone = begin.elapsed().saturating_mul(TIMES_ALONE);
+        self.judged = Some(Judged {
+            onset_wall,
+            next: Instant::now() + alone.max(JUDGED_EVERY),
+            lasted: lasts,
+            verdict: verdict.clone(),
+        });
         verdict
     }
 
@@ -186,14 +220,6 @@ impl History {
             .collect()
     }
 
-    /// The stacks that the recorder has in memory, in place of those that no history keeps.
-    fn take_stacks(&mut self, incident: &mut Incident) {
-        self.stacks.renew(&mut self.options.stacks);
-        if let Some(known) = self.stacks.known() {
-            incident.stacks = known.on(&incident.clock);
-        }
-    }
-
     /// The first and the last recorded moment. Telling them reads through all minutes of the history, so beside a recorder
     /// that writes it now they are told twice a minute.
     fn span(&mut self, is_written: bool) -> Result<Option<(i64, i64)>> {
@@ -238,9 +264,11 @@ impl Source for History {
             return Ok(None);
         };
         let mut incident = stretch.incident;
-        if self.wants_stacks && answers {
-            self.take_stacks(&mut incident);
-        }
+        incident.queries.clear();
+        let recent = match self.wants_stacks && answers {
+            true => self.stacks.renew(&mut self.options.stacks, &incident.clock),
+            false => None,
+        };
         // A recorder that runs and wrote none down noticed none.
         let noted = noted.or_else(|| answers.then(Vec::new));
         let stalls = self.stalls(&incident, noted.as_deref(), told.as_ref());
@@ -253,9 +281,12 @@ impl Source for History {
         let verdict = match &last_stall {
             Some(stall) => {
                 incident.stall = as_stall(stall, &stalls);
-                let own = self.judge(&mut incident, stall);
                 let onset = incident.clock.wall_ms(stall.onset);
                 let recorder = told.as_ref().filter(|_| stall.end.is_none());
+                let is_told = recorder.is_some_and(|told| told.verdict.is_some());
+                let stacks = recent.as_deref();
+                let none = StackEvidence::default();
+                let own = self.judge(&mut incident, stacks.unwrap_or(&none), stall, is_told);
                 Some(self.surer(own, onset, recorder))
             }
             None => {
@@ -270,6 +301,8 @@ impl Source for History {
                 incident.clock.wall_ms(incident.stall.trigger)
             )
         );
+        let incident = Arc::new(incident);
+        self.kept.keep(&incident, stretch.goes_on);
         self.is_recorded |= told.is_some();
         let mut notes = Vec::new();
         if stretch.damaged_chunks > 0 {
@@ -297,6 +330,8 @@ impl Source for History {
             is_newest: to == newest,
             read_wall_ms: Some((self.options.now)()),
             notes,
+            recent,
+            usual: self.usual.clone(),
         }))
     }
 
@@ -313,15 +348,14 @@ impl Source for History {
     }
 
     fn export(&mut self, model: &Model, directory: &Path) -> Result<PathBuf> {
-        let mut kept = model.clone();
-        kept.incident = cut(&model.incident, self.options.before_ms);
-        let which = match kept.incident.stacks.is_empty() {
+        let mut kept = cut(&model.incident, model.stacks(), self.options.before_ms);
+        let which = match kept.stacks.is_empty() {
             true => "stacks, profile, lock table, statements on the wire",
             false => "statements on the wire",
         };
-        kept.incident.absent.push(TimedAbsent {
-            first: kept.incident.stall.onset,
-            last: kept.incident.stall.onset,
+        kept.absent.push(TimedAbsent {
+            first: kept.stall.onset,
+            last: kept.stall.onset,
             count: 1,
             absent: Absent::new(
                 which,
@@ -397,27 +431,41 @@ fn viewed_time(at: Millis) -> Stall {
 }
 
 /// What an incident of its stall would hold.
-fn cut(incident: &Incident, before_ms: Millis) -> Incident {
+fn cut(incident: &Incident, stacks: &StackEvidence, before_ms: Millis) -> Incident {
     let stall = incident.stall_window();
     let window = Window {
         from: stall.from.saturating_sub(before_ms),
         to: stall.to.saturating_add(30_000).min(incident.window.to),
     };
     let is_inside = |at: Millis| (window.from..=window.to).contains(&at);
-    let mut cut = Incident {
-        timeline: incident.timeline.between(window),
-        window,
-        ..incident.clone()
-    };
-    cut.texts.retain(|timed| is_inside(timed.at));
-    let stacks = &mut cut.stacks;
-    stacks.snapshots.retain(|one| is_inside(one.at));
     let overlaps = |from: Millis, to: Millis| to >= window.from && from <= window.to;
-    stacks.runs.retain(|run| overlaps(run.from, run.to));
-    stacks.profiles.retain(|one| overlaps(one.from, one.to));
-    stacks.locks.retain(|table| overlaps(table.from, table.to));
-    cut.facts.retain(|timed| timed.at <= window.to);
-    cut.absent
-        .retain(|timed| timed.last >= window.from && timed.first <= window.to);
-    cut
+    // Part by part: a copy of the whole would be the dearest part of it.
+    Incident {
+        mentions: incident.mentions.clone(),
+        known_words: incident.known_words.clone(),
+        id: incident.id.clone(),
+        host: incident.host.clone(),
+        tool_version: incident.tool_version.clone(),
+        server: incident.server.clone(),
+        clock: incident.clock.clone(),
+        stall: incident.stall.clone(),
+        window,
+        timeline: incident.timeline.between(window),
+        texts: those(&incident.texts, |timed| is_inside(timed.at)),
+        facts: those(&incident.facts, |timed| timed.at <= window.to),
+        stacks: StackEvidence {
+            snapshots: those(&stacks.snapshots, |one| is_inside(one.at)),
+            runs: those(&stacks.runs, |run| overlaps(run.from, run.to)),
+            profiles: those(&stacks.profiles, |one| overlaps(one.from, one.to)),
+            callers: stacks.callers.clone(),
+            locks: those(&stacks.locks, |table| overlaps(table.from, table.to)),
+            table: stacks.table.clone(),
+        },
+        queries: incident.queries.clone(),
+        absent: those(&incident.absent, |timed| overlaps(timed.first, timed.last)),
+    }
+}
+
+fn those<T: Clone>(all: &[T], is_wanted: impl Fn(&T) -> bool) -> Vec<T> {
+    all.iter().filter(|one| is_wanted(one)).cloned().collect()
 }

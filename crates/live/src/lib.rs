@@ -55,6 +55,7 @@ mod source;
 mod state;
 mod stats;
 mod table;
+mod usual;
 
 pub use control::{Effect, press};
 pub use draw::draw;

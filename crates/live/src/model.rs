@@ -1,11 +1,16 @@
 //! What the screens look at: one recording, whatever it was read from, and a moment in it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use diagnosis::Verdict;
-use model::{Clock, Incident, Measure, Millis, ProbeOutcome, Stall, TimedAbsent, Trigger, Window};
+use model::{
+    Clock, Incident, Measure, Millis, ProbeOutcome, StackEvidence, Stall, TimedAbsent, Trigger,
+    Window,
+};
 
 use crate::stats;
+use crate::usual::Usual;
 
 /// A signal that was not read for so long is not known, milliseconds.
 const OLD_MS: Millis = 10_000;
@@ -15,6 +20,12 @@ const NORMAL_MS: Millis = 300_000;
 
 /// This near to the cursor nothing is compared with: what is to be seen may have begun already, milliseconds.
 const NEAR_MS: Millis = 30_000;
+
+/// A history has the same absence once a minute, and of what is read each ten seconds ten seconds later, milliseconds.
+const ABSENT_MS: Millis = 75_000;
+
+/// The time before is another one so often, where the moment that is looked at moves, milliseconds.
+const USUAL_EVERY_MS: Millis = 10_000;
 
 /// What a recording was read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +148,7 @@ pub struct RecorderState {
 #[derive(Debug, Clone)]
 pub struct Model {
     /// What was recorded.
-    pub incident: Incident,
+    pub incident: Arc<Incident>,
     /// What is said of its stall.
     pub verdict: Option<Verdict>,
     /// The stalls in it, oldest first.
@@ -156,6 +167,10 @@ pub struct Model {
     pub read_wall_ms: Option<i64>,
     /// What the reader of this should know: damage, what was left out.
     pub notes: Vec<String>,
+    /// The stacks that a recorder has in memory: a history keeps none.
+    pub(crate) recent: Option<Arc<StackEvidence>>,
+    /// What signals usually are.
+    pub(crate) usual: Arc<Usual>,
 }
 
 impl Model {
@@ -168,7 +183,7 @@ impl Model {
     ) -> Self {
         Self {
             stalls: vec![StallTimes::from_stall(&incident.stall)],
-            incident,
+            incident: Arc::new(incident),
             verdict: Some(verdict),
             kind,
             path,
@@ -177,7 +192,14 @@ impl Model {
             is_newest: true,
             read_wall_ms: None,
             notes: Vec::new(),
+            recent: None,
+            usual: Arc::default(),
         }
+    }
+
+    /// The stacks: those that a recorder has in memory, else those of the incident.
+    pub fn stacks(&self) -> &StackEvidence {
+        self.recent.as_deref().unwrap_or(&self.incident.stacks)
     }
 
     /// The clock.
@@ -220,7 +242,7 @@ impl Model {
 
     /// Whether there are stacks of this time: then what is made of them, and is not there, was not to be seen.
     pub(crate) fn has_recent_stacks(&self, at: Millis) -> bool {
-        let first = self.incident.stacks.snapshots.first();
+        let first = self.stacks().snapshots.first();
         first.is_some_and(|first| first.at <= at)
     }
 
@@ -267,7 +289,13 @@ impl Model {
                 to: calm.to,
             };
         }
-        let to = at.saturating_sub(NEAR_MS).max(begin);
+        let to = at.saturating_sub(NEAR_MS);
+        // Beside a recorder the moment moves each second; what is usual is not another thing each second.
+        let step = match self.kind {
+            RecordingKind::Recorder => USUAL_EVERY_MS,
+            _ => 1,
+        };
+        let to = (to - to % step).max(begin);
         match to.saturating_sub(begin) < NEAR_MS {
             // A short recording is compared with all of it.
             true => Window {
@@ -290,10 +318,10 @@ impl Model {
         u64::try_from(silent).ok().filter(|ms| *ms >= OLD_MS)
     }
 
-    /// Whether evidence was absent at a moment. A history has the same absence once a minute.
+    /// Whether evidence was absent at a moment.
     pub fn is_absent(&self, timed: &TimedAbsent, at: Millis) -> bool {
         let lasts = match self.kind {
-            RecordingKind::History | RecordingKind::Recorder => 65_000,
+            RecordingKind::History | RecordingKind::Recorder => ABSENT_MS,
             RecordingKind::File | RecordingKind::Captures => 2_000,
         };
         timed.first <= at && timed.last.saturating_add(lasts) >= at

@@ -8,6 +8,7 @@
 //! for so many times as long as that took.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::{Clock, Millis, OrderBy, StackEvidence, StackId, StackTable};
@@ -76,6 +77,8 @@ impl RecentStacks {
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     known: Option<RecentStacks>,
+    /// The same on another clock.
+    moved: Option<(Clock, Arc<StackEvidence>)>,
     /// When the last answer was asked for.
     asked: Option<Instant>,
     /// When the next one may be.
@@ -83,12 +86,26 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// Asks for what is new, if it is time; `ask` is given how much, milliseconds.
-    pub(crate) fn renew(&mut self, ask: &mut dyn FnMut(Millis) -> Option<RecentStacks>) {
+    /// What is known, with times of this clock, after what is new was asked for if it is time; `ask` is given how much,
+    /// milliseconds. Nothing where no recorder tells.
+    pub(crate) fn renew(
+        &mut self,
+        ask: &mut dyn FnMut(Millis) -> Option<RecentStacks>,
+        clock: &Clock,
+    ) -> Option<Arc<StackEvidence>> {
         let begin = Instant::now();
-        if self.next.is_some_and(|next| begin < next) {
-            return;
+        if self.next.is_none_or(|next| begin >= next) {
+            self.ask(ask, begin);
+            self.moved = None;
         }
+        let moved = self.moved.take().filter(|(of, _)| of == clock);
+        let moved =
+            moved.or_else(|| Some((clock.clone(), Arc::new(self.known.as_ref()?.on(clock)))));
+        self.moved.clone_from(&moved);
+        moved.map(|(_, stacks)| stacks)
+    }
+
+    fn ask(&mut self, ask: &mut dyn FnMut(Millis) -> Option<RecentStacks>, begin: Instant) {
         let since_ms = self
             .asked
             .map(|asked| asked.elapsed().as_millis() as Millis);
@@ -112,11 +129,6 @@ impl Gathered {
             }
             (_, None) => None,
         };
-    }
-
-    /// What is known; nothing where no recorder tells.
-    pub(crate) fn known(&self) -> Option<&RecentStacks> {
-        self.known.as_ref()
     }
 }
 
@@ -303,11 +315,11 @@ mod tests {
         let mut asked = Vec::new();
         let mut ask = |gathered: &mut Gathered, zero: Option<i64>| {
             gathered.next = None;
-            gathered.renew(&mut |for_ms| {
+            let mut ask = |for_ms| {
                 asked.push(for_ms == ALL_MS);
                 zero.map(|zero| told(zero, &[(1, "read", 100, 900)], 3))
-            });
-            gathered.known().is_some()
+            };
+            gathered.renew(&mut ask, &Clock::default()).is_some()
         };
         assert!(ask(&mut gathered, Some(7)));
         assert!(ask(&mut gathered, Some(7)));

@@ -230,7 +230,8 @@ impl Opened {
     fn take(&mut self) -> bool {
         let mut came = false;
         while let Ok(got) = self.got.try_recv() {
-            came = true;
+            // That all is well changes nothing of what is shown.
+            came |= !matches!(&got, Got::Told(told) if !told.as_ref().is_some_and(stalls));
             match got {
                 Got::Read(around, read, every) => {
                     self.is_reading = false;
@@ -244,8 +245,7 @@ impl Opened {
                 }
                 Got::Told(told) => {
                     self.is_reading = false;
-                    let stalls = told.as_ref().and_then(|told| told.stalled_ms);
-                    if stalls.is_some() {
+                    if told.as_ref().is_some_and(stalls) {
                         self.state.message =
                             Some("the server stalls now: End goes there".to_owned());
                     }
@@ -310,7 +310,6 @@ impl Opened {
     /// Stacks are shown: on the screens of threads, and on others while a stall lasts.
     fn wants_stacks(&self) -> bool {
         let screens = [Screen::Threads, Screen::Locks, Screen::Flame];
-        let stalls = |told: &RecorderState| told.stalled_ms.is_some();
         screens.contains(&self.state.shown) || self.model.recorder.as_ref().is_some_and(stalls)
     }
 
@@ -319,6 +318,10 @@ impl Opened {
         let _ = self.asks.send(Ask::Export(self.model.clone(), directory));
         self.state.message = Some("writing".to_owned());
     }
+}
+
+fn stalls(told: &RecorderState) -> bool {
+    told.stalled_ms.is_some()
 }
 
 /// Draws the cells that changed.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use model::Incident;
 
 use crate::model::Model;
 
@@ -56,16 +57,16 @@ impl Source for Recording {
         if self.is_file {
             anyhow::bail!("this is already an incident: {}", model.path);
         }
-        write(model, directory)
+        write(&model.incident, directory)
     }
 }
 
 /// Writes an incident where there is no file of its name.
-pub(crate) fn write(model: &Model, directory: &Path) -> Result<PathBuf> {
-    let path = directory.join(format!("{}.frame", model.incident.id));
+pub(crate) fn write(incident: &Incident, directory: &Path) -> Result<PathBuf> {
+    let path = directory.join(format!("{}.frame", incident.id));
     if path.symlink_metadata().is_ok() {
         anyhow::bail!("{}: already exists", path.display());
     }
-    store::write_incident_file(&model.incident, &path)?;
+    store::write_incident_file(incident, &path)?;
     Ok(path)
 }

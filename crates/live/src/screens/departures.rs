@@ -40,8 +40,13 @@ pub struct Departure<'a> {
     pub spread: Spread,
     /// In usual swings, with its sign.
     pub by: f64,
+}
+
+impl Departure<'_> {
     /// In words.
-    pub change: String,
+    pub fn change(&self) -> String {
+        self.spread.change(self.now)
+    }
 }
 
 /// Signals that are not as usual, the farthest first.
@@ -69,10 +74,9 @@ fn telling<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Series> {
 
 /// Signals that were read and have nothing before to be compared with, and what they are now.
 pub fn not_compared<'a>(view: &View<'a>) -> Vec<(&'a Series, f64)> {
-    let normal = view.normal();
     let timeline = view.timeline();
     telling(view)
-        .filter(|series| stats::spread(timeline, series, normal).is_none())
+        .filter(|series| view.usual(series).is_none())
         .filter_map(|series| Some((series, stats::now(timeline, series, view.at)?)))
         .collect()
 }
@@ -80,18 +84,16 @@ pub fn not_compared<'a>(view: &View<'a>) -> Vec<(&'a Series, f64)> {
 /// Every signal that can be compared, the farthest first. What moved by as many swings is ranked by how many times it is
 /// what it was.
 pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
-    let normal = view.normal();
     let timeline = view.timeline();
     let mut all: Vec<Departure<'a>> = telling(view)
         .filter_map(|series| {
             let now = stats::now(timeline, series, view.at)?;
-            let spread = stats::spread(timeline, series, normal)?;
+            let spread = view.usual(series)?;
             Some(Departure {
                 series,
                 now,
                 spread,
                 by: spread.departure(now),
-                change: spread.change(now),
             })
         })
         .collect();

@@ -28,7 +28,7 @@ const STACKS_MAX: usize = 3;
 
 /// The screen.
 pub fn body(view: &View<'_>) -> Body {
-    let evidence = &view.incident().stacks;
+    let evidence = view.stacks();
     let Some(samples) = samples(view) else {
         return Body::from_table(
             Vec::new(),
@@ -136,7 +136,7 @@ fn nothing(view: &View<'_>) -> String {
 
 /// The stacks that end in a function, those with most samples first.
 pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
-    let book = &view.incident().stacks.table;
+    let book = &view.stacks().table;
     let mut rows: Vec<_> = profile
         .counts
         .iter()

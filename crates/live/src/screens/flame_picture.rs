@@ -56,7 +56,7 @@ struct Picture {
 
 impl Picture {
     fn from_samples(view: &View<'_>, samples: &Samples) -> Self {
-        let book = &view.incident().stacks.table;
+        let book = &view.stacks().table;
         let before: Vec<_> = samples.before.iter().collect();
         let flame = tree(&before, &[&samples.now], book, NODES_MAX);
         let root = flame.find(&view.state.flame.zoom);
@@ -299,7 +299,7 @@ fn in_words_changed(flame: &Flame) -> [String; 2] {
 pub fn as_text(view: &View<'_>) -> Option<String> {
     let samples = samples(view)?;
     let before = samples.before.as_ref()?;
-    let book = &view.incident().stacks.table;
+    let book = &view.stacks().table;
     let flame = tree(&[before], &[&samples.now], book, NODES_MAX);
     let [more, less] = in_words_changed(&flame);
     let what = match view.state.flame.of {

@@ -5,7 +5,6 @@ use report::format;
 
 use super::view::View;
 use crate::ink::{Ink, Line, wrapped};
-use crate::stats;
 
 /// Columns of a line's name.
 const NAME: usize = 6;
@@ -78,7 +77,7 @@ fn summary(view: &View<'_>, heat: &Heat) -> String {
     let usual = view
         .timeline()
         .get("probe.query_us")
-        .and_then(|series| stats::spread(view.timeline(), series, view.normal()));
+        .and_then(|series| view.usual(series));
     let slowest = heat.slowest.map_or_else(
         || "no answer came".to_owned(),
         |(seconds, at)| {

@@ -120,7 +120,7 @@ fn facts(view: &View<'_>) -> Line {
 fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Option<Row> {
     let timeline = view.timeline();
     let now = stats::now(timeline, series, view.at);
-    let spread = stats::spread(timeline, series, view.normal());
+    let spread = view.usual(series);
     if now.is_none() && spread.is_none() {
         return None;
     }

@@ -135,7 +135,7 @@ fn detail(view: &View<'_>, lock: &LockRow) -> Vec<String> {
             lock.waiters_max
         ),
     ];
-    let book = &view.incident().stacks.table;
+    let book = &view.stacks().table;
     for holder in &lock.holders {
         out.push(String::new());
         out.push(format!(

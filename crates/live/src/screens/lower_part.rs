@@ -2,7 +2,7 @@
 
 use report::{format, plain_words};
 
-use super::departures;
+use super::departures::Departure;
 use super::view::View;
 use super::waits;
 use crate::ink::{Ink, Line, cut};
@@ -103,10 +103,12 @@ fn last_incident(view: &View<'_>) -> String {
     }
 }
 
+/// Lines that this takes at the least.
+pub const NOT_AS_USUAL_MIN: usize = 5;
+
 /// Where there is room left: what else is not as it was.
-pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
-    let all = departures::of_server_and_host(view);
-    if room < 5 || all.is_empty() {
+pub fn not_as_usual(view: &View<'_>, room: usize, all: &[Departure<'_>]) -> Vec<Line> {
+    if all.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
@@ -118,7 +120,7 @@ pub fn not_as_usual(view: &View<'_>, room: usize) -> Vec<Line> {
         let mut line = Line::plain(&cut(&name, 30));
         let usually = format::value(one.series, one.spread.mean);
         for (column, text) in [
-            (31, one.change.clone()),
+            (31, one.change()),
             (41, format::value(one.series, one.now)),
             (55, format!("usually {usually}")),
         ] {

@@ -51,6 +51,7 @@ pub fn flame_text(model: &Model, of: FlameOf, at: Millis) -> Option<String> {
     state.flame.of = of;
     let view = View {
         at,
+        normal: model.normal(at),
         ..view(model, &state, 0, 0)
     };
     flame_picture::as_text(&view)
@@ -75,10 +76,12 @@ pub fn detail(
 }
 
 fn view<'a>(model: &'a Model, state: &'a State, columns: usize, lines: usize) -> View<'a> {
+    let at = state.at(model);
     View {
         model,
         state,
-        at: state.at(model),
+        at,
+        normal: model.normal(at),
         columns,
         lines: lines.saturating_sub(FRAME),
     }

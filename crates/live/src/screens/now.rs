@@ -1,5 +1,7 @@
 //! 1, Now: is it stalled, why, since when, what next.
 
+use std::cell::LazyCell;
+
 use diagnosis::{Finding, Level, Verdict};
 use report::{format, plain_words};
 
@@ -39,7 +41,12 @@ fn plan(lines: usize) -> Plan {
 pub fn body(view: &View<'_>) -> Body {
     let plan = plan(view.lines);
     let mut lines = vec![state_line::line(view)];
-    lines.extend(why(view, plan.signs));
+    // Looked for where they are shown.
+    let departures = LazyCell::new(|| departures::of_server_and_host(view));
+    lines.extend(match told(view) {
+        Some(verdict) => found(verdict, view, plan.signs),
+        None => moved(view, plan.signs, &departures),
+    });
     lines.push(next(view));
     if plan.rules {
         lines.push(view.rule());
@@ -50,10 +57,10 @@ pub fn body(view: &View<'_>) -> Body {
     }
     lines.extend(lower_part::waits(view, plan.waits));
     let last = view.lines.saturating_sub(1);
-    lines.extend(lower_part::not_as_usual(
-        view,
-        last.saturating_sub(lines.len()),
-    ));
+    let room = last.saturating_sub(lines.len());
+    if room >= lower_part::NOT_AS_USUAL_MIN {
+        lines.extend(lower_part::not_as_usual(view, room, &departures));
+    }
     lines.truncate(last);
     lines.resize(last, Line::default());
     lines.push(lower_part::absent(view));
@@ -74,14 +81,7 @@ pub(super) fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
     verdict.filter(|_| keeps || view.model.stall_at(view.at).is_some())
 }
 
-/// Why: the first finding with its signs; without a stall what moved most.
-fn why(view: &View<'_>, signs: usize) -> Vec<Line> {
-    match told(view) {
-        Some(verdict) => found(verdict, view, signs),
-        None => moved(view, signs),
-    }
-}
-
+/// Why: the first finding with its signs.
 fn found(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
     let Some(first) = verdict.findings.first() else {
         return unsure(verdict, view, signs);
@@ -158,14 +158,13 @@ fn unsure(verdict: &Verdict, view: &View<'_>, signs: usize) -> Vec<Line> {
 }
 
 /// Nothing is wrong: what moved most.
-fn moved(view: &View<'_>, signs: usize) -> Vec<Line> {
-    let all: Vec<Departure<'_>> = departures::of_server_and_host(view);
+fn moved(view: &View<'_>, signs: usize, all: &[Departure<'_>]) -> Vec<Line> {
     let mut lines =
         vec![Line::colored(Ink::Strong, "WHY  ").add(Ink::Plain, "no stall; largest changes:")];
     for one in all.iter().take(signs.min(3)) {
         let text = format!(
             "     {} {}: {}, usually {}",
-            one.change,
+            one.change(),
             plain_words::signal(&one.series.name),
             format::value(one.series, one.now),
             format::value(one.series, one.spread.mean)

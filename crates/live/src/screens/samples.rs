@@ -38,7 +38,7 @@ pub(super) fn samples(view: &View<'_>) -> Option<Samples> {
 }
 
 fn on_processors(view: &View<'_>) -> Option<Samples> {
-    let profiles = &view.incident().stacks.profiles;
+    let profiles = &view.stacks().profiles;
     let begin = begin(view);
     let now = looked_back(|back| {
         let from = view.at.saturating_sub(back).max(begin);
@@ -68,7 +68,7 @@ fn on_processors(view: &View<'_>) -> Option<Samples> {
 }
 
 fn waiting(view: &View<'_>) -> Option<Samples> {
-    let stacks = &view.incident().stacks;
+    let stacks = view.stacks();
     let moments: Vec<Millis> = stacks.snapshots.iter().map(|note| note.at).collect();
     let of_window = |window: Window| {
         let parts = waiting_threads(&stacks.runs, &moments, window, Millis::MAX);

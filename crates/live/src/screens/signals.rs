@@ -40,14 +40,26 @@ pub fn body(view: &View<'_>) -> Body {
     });
     let wanted = view.state.wanted();
     let is_arranged = wanted.sort.is_some() || wanted.reversed || wanted.filter.is_some();
-    let is_seen = |rank: usize| match is_arranged {
+    let last = (all.len() + others.len()).saturating_sub(1);
+    let is_near = |rank: usize| rank.abs_diff(wanted.chosen.min(last)) <= view.lines;
+    // In the order of rank the others are not seen; they are counted.
+    let is_made = |rank: usize| is_arranged || is_near(rank);
+    let has_strip = |rank: usize| match is_arranged {
         true => rank < STRIPS_MAX,
-        false => rank.abs_diff(wanted.chosen) <= view.lines,
+        false => is_near(rank),
     };
-    let compared = all.iter().enumerate();
-    let compared = compared.map(|(rank, one)| row(view, one, is_seen(rank)));
+    let compared = all
+        .iter()
+        .enumerate()
+        .map(|(rank, one)| match is_made(rank) {
+            true => row(view, one, has_strip(rank)),
+            false => Row::default(),
+        });
     let others = others.iter().zip(all.len()..);
-    let others = others.map(|((series, now), rank)| alone(view, series, *now, is_seen(rank)));
+    let others = others.map(|((series, now), rank)| match is_made(rank) {
+        true => alone(view, series, *now, has_strip(rank)),
+        false => Row::default(),
+    });
     let rows = compared.chain(others).collect();
     let table = Table {
         columns: &COLUMNS,
@@ -74,7 +86,7 @@ fn row(view: &View<'_>, one: &Departure<'_>, with_strip: bool) -> Row {
                 Some(one.spread.mean),
                 format::value(one.series, one.spread.mean),
             ),
-            Cell::number(Some(one.now - one.spread.mean), &one.change).ink(ink),
+            Cell::number(Some(one.now - one.spread.mean), one.change()).ink(ink),
             Cell::number(Some(one.by), format!("{:+.0}", one.by)),
             Cell::text(strip).ink(Ink::Good),
         ],
@@ -112,7 +124,7 @@ pub fn detail(view: &View<'_>, name: &str) -> Vec<String> {
     let say = |value: f64| format::value(series, value);
     let or_none = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), say);
     let now = stats::now(timeline, series, view.at);
-    let usual = stats::spread(timeline, series, view.normal());
+    let usual = view.usual(series);
     let change = now.zip(usual).map(|(now, usual)| usual.change(now));
     let mut lines = vec![
         format!(

@@ -134,7 +134,6 @@ fn change(now: Option<f64>, before: Option<f64>) -> Cell {
 /// The server's own counters of statements, at this moment.
 fn counters(view: &View<'_>) -> Vec<Row> {
     let timeline = view.timeline();
-    let normal = view.normal();
     let mut rows: Vec<(f64, Row)> = timeline
         .matching("status.Com_*")
         .filter_map(|series| {
@@ -144,7 +143,7 @@ fn counters(view: &View<'_>) -> Vec<Row> {
                 .and_then(|ours| stats::now(timeline, ours, view.at))
                 .unwrap_or(0.0);
             let now = (stats::now(timeline, series, view.at)? - ours).max(0.0);
-            let usual = stats::spread(timeline, series, normal);
+            let usual = view.usual(series);
             let before = usual.map(|usual| usual.mean);
             if now < LEAST && before.unwrap_or(0.0) < LEAST {
                 return None;

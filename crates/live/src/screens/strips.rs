@@ -116,7 +116,7 @@ fn of_signal(view: &View<'_>, signal: &str, count: usize) -> Option<Said> {
     let timeline = view.timeline();
     let series = timeline.get(signal)?;
     let points = stats::points(timeline, series, view.strip_window(count));
-    let usual = stats::spread(timeline, series, view.normal());
+    let usual = view.usual(series);
     let top = match series.unit {
         Unit::Share => 1.0,
         _ => top(&points, usual.map(|usual| usual.mean)),
@@ -133,7 +133,15 @@ fn of_signal(view: &View<'_>, signal: &str, count: usize) -> Option<Said> {
 
 fn of_disk(view: &View<'_>, count: usize) -> Option<Said> {
     let points = disk_wait(view, view.strip_window(count));
-    let usual = mean(&disk_wait(view, view.normal()));
+    let usual = view.usual_of("disk wait", || {
+        let mean = mean(&disk_wait(view, view.normal()))?;
+        Some(Spread {
+            mean,
+            deviation: 0.0,
+            max: mean,
+        })
+    });
+    let usual = usual.map(|usual| usual.mean);
     if points.is_empty() && usual.is_none() {
         return None;
     }
@@ -151,7 +159,7 @@ fn of_probe(view: &View<'_>, outcome: &str, took: &str, count: usize) -> Option<
     let timeline = view.timeline();
     let window = view.strip_window(count);
     let took = timeline.get(took)?;
-    let usual = stats::spread(timeline, took, view.normal());
+    let usual = view.usual(took);
     let slow = usual.map_or(f64::MAX, |usual| (usual.mean * 10.0).max(SLOW_US));
     let latency = stats::points(timeline, took, window);
     let mut failed = timeline

@@ -119,7 +119,7 @@ struct Group<'a> {
 }
 
 fn at_moment<'a>(view: &View<'a>) -> Vec<Group<'a>> {
-    let evidence = &view.incident().stacks;
+    let evidence = view.stacks();
     let mut notes = evidence.snapshots.iter();
     let Some(last) = notes.rfind(|note| note.at <= view.at && view.at - note.at <= 5_000) else {
         return Vec::new();
@@ -162,7 +162,7 @@ fn groups(view: &View<'_>) -> Vec<Line> {
             .add(Ink::Plain, &cut(&head, view.columns.saturating_sub(7))),
     ];
     for group in groups.iter().take(GROUPS_MAX) {
-        let book = &view.incident().stacks.table;
+        let book = &view.stacks().table;
         let frames = || book.frames_of(group.run.stack);
         // The server's functions say what for; the kernel's, where there are no others.
         let user: Vec<&str> = frames()

@@ -99,7 +99,7 @@ fn rows_waited_for<'a>(view: &View<'_>) -> Option<Told<'a>> {
     let timeline = view.timeline();
     let waiters = stats::now_of(timeline, ROW_WAITS, view.at).filter(|count| *count >= 1.0)?;
     let series = timeline.get(ROW_WAITS)?;
-    let before = stats::spread(timeline, series, view.normal());
+    let before = view.usual(series);
     Some(Told {
         what: "row lock (InnoDB)".to_owned(),
         waiters: waiters as u64,

@@ -1,12 +1,12 @@
 //! What a screen is given, and what it makes of it.
 
-use model::{Incident, Millis, Timeline, Window};
+use model::{Incident, Millis, Series, StackEvidence, Timeline, Window};
 use report::format;
 
 use crate::ink::{Ink, Line};
 use crate::model::{IncidentEntry, Model, RecordingKind};
 use crate::state::State;
-use crate::stats::{self, Point};
+use crate::stats::{self, Point, Spread};
 use crate::table::{Table, TableOptions};
 
 /// A strip of the last minute has at least this length, milliseconds.
@@ -21,6 +21,8 @@ pub struct View<'a> {
     pub state: &'a State,
     /// The moment that is looked at.
     pub at: Millis,
+    /// The time that it is compared with.
+    pub normal: Window,
     /// Columns of the terminal.
     pub columns: usize,
     /// Lines that the screen may have.
@@ -73,6 +75,11 @@ impl<'a> View<'a> {
         &self.model.incident
     }
 
+    /// The stacks.
+    pub fn stacks(&self) -> &'a StackEvidence {
+        self.model.stacks()
+    }
+
     /// The signals.
     pub fn timeline(&self) -> &'a Timeline {
         &self.model.incident.timeline
@@ -80,7 +87,24 @@ impl<'a> View<'a> {
 
     /// The time that the moment is compared with.
     pub fn normal(&self) -> Window {
-        self.model.normal(self.at)
+        self.normal
+    }
+
+    /// What a signal was in that time.
+    pub fn usual(&self, series: &Series) -> Option<Spread> {
+        self.usual_of(&series.name, || {
+            stats::spread(self.timeline(), series, self.normal)
+        })
+    }
+
+    /// The same of what is made of several signals.
+    pub fn usual_of(&self, name: &str, compute: impl FnOnce() -> Option<Spread>) -> Option<Spread> {
+        let clock = self.model.clock();
+        let window = (
+            clock.wall_ms(self.normal.from),
+            clock.wall_ms(self.normal.to),
+        );
+        self.model.usual.of(window, name, compute)
     }
 
     /// A moment in words.

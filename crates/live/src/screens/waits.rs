@@ -46,7 +46,7 @@ const OLD_MS: Millis = 2_000;
 
 /// The lock table of a moment: the latest that begins before it.
 pub fn lock_table<'a>(view: &View<'a>) -> Option<&'a LockTable> {
-    let mut tables = view.incident().stacks.locks.iter();
+    let mut tables = view.stacks().locks.iter();
     tables.rfind(|table| table.from <= view.at && near(table, view))
 }
 
@@ -60,7 +60,7 @@ fn near(table: &LockTable, view: &View<'_>) -> bool {
 /// The last lock table of the time before.
 pub fn lock_table_before<'a>(view: &View<'a>) -> Option<&'a LockTable> {
     let calm = view.normal();
-    let mut tables = view.incident().stacks.locks.iter();
+    let mut tables = view.stacks().locks.iter();
     tables.rfind(|table| table.from >= calm.from && table.from <= calm.to)
 }
 

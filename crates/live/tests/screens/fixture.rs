@@ -1,6 +1,8 @@
 //! The made-up incident of the reports' tests, a flood of SHOW WARNINGS, with the stacks that it has no need of there: a
 //! convoy on a mutex whose holder waits for the allocator.
 
+use std::sync::Arc;
+
 use diagnosis::{Level, Verdict};
 use live::{IncidentEntry, IncidentOutcome, Model, Outcomes, RecordingKind};
 use model::{
@@ -309,7 +311,7 @@ pub fn captures() -> Model {
 /// The same with whatever others name in every name.
 pub fn hostile() -> Model {
     let mut model = model();
-    let incident = &mut model.incident;
+    let incident = Arc::make_mut(&mut model.incident);
     incident.host += HOSTILE;
     incident.server.label += HOSTILE;
     incident.server.version += HOSTILE;

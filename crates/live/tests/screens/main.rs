@@ -334,7 +334,7 @@ fn captures_are_not_told_of_what_a_recorder_needs() {
 fn a_history_says_where_the_stacks_of_a_stall_are() {
     let mut model = fixture::model();
     model.kind = live::RecordingKind::History;
-    model.incident.stacks = model::StackEvidence::default();
+    Arc::make_mut(&mut model.incident).stacks = model::StackEvidence::default();
     let shown = |model: &Model, presses: &str| {
         let mut state = State::new(model, false);
         state.at_wall_ms = Some(model.clock().wall_ms(280_000));
@@ -357,7 +357,7 @@ fn a_history_says_where_the_stacks_of_a_stall_are() {
 fn other_programs_are_told_beside_the_servers_flame_graph() {
     let alone = fixture::model();
     let mut beside = alone.clone();
-    for profile in &mut beside.incident.stacks.profiles {
+    for profile in &mut Arc::make_mut(&mut beside.incident).stacks.profiles {
         let others: Vec<_> = profile
             .counts
             .iter()
@@ -457,10 +457,10 @@ fn what_nobody_read_is_not_called_healthy() {
         text(&cells(model, &state, (80, 24), Palette::Off))
     };
     assert!(shown(&model).contains("\nHEALTHY  clients refused: no  answered: 2"));
-    model.incident.timeline = model::Timeline::default();
+    Arc::make_mut(&mut model.incident).timeline = model::Timeline::default();
     for second in 0..360u64 {
         let reading = model::Reading::gauge("cpu.system_share", model::Unit::Share, 0.1);
-        let timeline = &mut model.incident.timeline;
+        let timeline = &mut Arc::make_mut(&mut model.incident).timeline;
         timeline.push_readings("stat", second * 1000, &[reading]);
     }
     let nothing = shown(&model);
@@ -470,7 +470,7 @@ fn what_nobody_read_is_not_called_healthy() {
     );
     for second in 0..360u64 {
         let reading = model::Reading::gauge("probe.connect_outcome", model::Unit::Code, 1.0);
-        let timeline = &mut model.incident.timeline;
+        let timeline = &mut Arc::make_mut(&mut model.incident).timeline;
         timeline.push_readings("connect-probe", second * 1000, &[reading]);
     }
     assert!(shown(&model).contains("\nNO ANSWER  clients refused: yes"));
@@ -505,16 +505,17 @@ proptest! {
             _ => {
                 let mut bare = fixture::model();
                 bare.verdict = None;
-                bare.incident.stacks = model::StackEvidence::default();
-                bare.incident.texts.clear();
+                let incident = Arc::make_mut(&mut bare.incident);
+                incident.stacks = model::StackEvidence::default();
+                incident.texts.clear();
                 bare
             }
         };
         if which == 3 {
-            model.incident.timeline = model::Timeline::default();
+            Arc::make_mut(&mut model.incident).timeline = model::Timeline::default();
             model.stalls.clear();
             model.incidents.clear();
-            model.incident.clock.wall_at_zero_ms = 0;
+            Arc::make_mut(&mut model.incident).clock.wall_at_zero_ms = 0;
         }
         let mut state = State::new(&model, false);
         for one in presses {

@@ -1,5 +1,7 @@
 //! Locks that sessions and InnoDB tell of, at moments without stacks.
 
+use std::sync::Arc;
+
 use live::{Model, State, page};
 use model::{ProcessList, Reading, Session, StackEvidence, TextKind, Unit};
 
@@ -10,7 +12,7 @@ const LOCK: &str = "Waiting for table metadata lock";
 /// The screen of locks, of a model without stacks whose sessions are in these states.
 fn shown(states: &[(&str, u64)], row_waits: f64, presses: &str) -> String {
     let mut model: Model = fixture::model();
-    model.incident.stacks = StackEvidence::default();
+    Arc::make_mut(&mut model.incident).stacks = StackEvidence::default();
     let session = |id: u64, seconds: f64, state: &str| Session {
         id,
         user: "shop_api".to_owned(),
@@ -32,17 +34,21 @@ fn shown(states: &[(&str, u64)], row_waits: f64, presses: &str) -> String {
         ..ProcessList::default()
     };
     let body = serde_json::to_string(&list).unwrap();
-    model.incident.texts.retain(|timed| timed.at < 270_000);
-    model.incident.texts.push(model::TimedText {
-        at: 275_000,
-        text: server_text::stored(TextKind::Processlist, &body),
-    });
+    Arc::make_mut(&mut model.incident)
+        .texts
+        .retain(|timed| timed.at < 270_000);
+    Arc::make_mut(&mut model.incident)
+        .texts
+        .push(model::TimedText {
+            at: 275_000,
+            text: server_text::stored(TextKind::Processlist, &body),
+        });
     let waits = |name: &'static str, unit, value| Reading::gauge(name, unit, value);
     let told = [
         waits("innodb.lock_wait_transactions", Unit::Count, row_waits),
         waits("innodb.lock_wait_seconds_max", Unit::Seconds, 4.0),
     ];
-    let timeline = &mut model.incident.timeline;
+    let timeline = &mut Arc::make_mut(&mut model.incident).timeline;
     timeline.push_readings("innodb-locks", 279_000, &told);
     let mut state = State::new(&model, false);
     keys(&model, &mut state, &typed(presses), (100, 30));
