@@ -185,10 +185,8 @@ fn drill(model: &Model, state: &mut State, size: (usize, usize)) -> Effect {
     if let Some(path) = &row.opens {
         return Effect::Open(path.clone());
     }
-    let title = row
-        .cells
-        .first()
-        .map_or(String::new(), |cell| cell.text.clone());
+    let first = || row.cells.first().map(|cell| cell.text.clone());
+    let title = row.name.clone().or_else(first).unwrap_or_default();
     let lines = screens::detail(model, state, row, size);
     over(
         state,

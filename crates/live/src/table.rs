@@ -90,6 +90,8 @@ impl Cell {
 pub struct Row {
     /// As many as there are columns.
     pub cells: Vec<Cell>,
+    /// What it is called alone; its first cell where it has no name.
+    pub name: Option<String>,
     /// What there is to see of it alone: lines, not wrapped.
     pub detail: Vec<String>,
     /// The signal that it is of: what there is to see of it is made when it is asked for.

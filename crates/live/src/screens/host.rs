@@ -140,7 +140,7 @@ fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Optio
     Some(Row {
         cells: vec![
             Cell::text(area),
-            Cell::text(device),
+            Cell::text(&device),
             Cell::number(now, say(now)),
             Cell::number(usual, say(usual)),
             Cell::number(now.zip(usual).map(|(now, usual)| now - usual), change).ink(if far {
@@ -150,6 +150,7 @@ fn row(view: &View<'_>, area: &str, what: &str, series: &model::Series) -> Optio
             }),
             Cell::text(view.strip(&series.name, STRIP)).ink(Ink::Good),
         ],
+        name: Some(format!("{area}, {device}")),
         signal: Some(series.name.clone()),
         ..Row::default()
     })

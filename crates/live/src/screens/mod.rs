@@ -203,7 +203,8 @@ fn when(view: &View<'_>) -> String {
 fn recorder_words(view: &View<'_>) -> String {
     let ticks = crate::stats::now_of(view.timeline(), "recorder.cpu_ticks", view.at);
     ticks.map_or(String::new(), |ticks| {
-        format!("  rec {}", format::share(ticks / 100.0))
+        // The kernel counts hundredths of a second: more digits are noise.
+        format!("  rec {}", format::share((ticks * 10.0).round() / 1000.0))
     })
 }
 

@@ -56,7 +56,11 @@ fn running(view: &View<'_>) -> Line {
         .take(6)
         .map(|(class, count)| format!("{class} {count}"))
         .collect();
-    Line::colored(Ink::Strong, "SESSIONS RUN ").add(Ink::Plain, &words.join(", "))
+    let words = match words.is_empty() {
+        true => "no statement".to_owned(),
+        false => words.join(", "),
+    };
+    Line::colored(Ink::Strong, "SESSIONS RUN ").add(Ink::Plain, &words)
 }
 
 /// Classes, by the way that knows most.

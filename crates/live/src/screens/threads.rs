@@ -57,10 +57,17 @@ fn row(session: &model::Session) -> Row {
             Cell::text(&session.state),
             Cell::text(&session.statement),
         ],
+        name: Some(format!("connection {}", session.id)),
         detail: vec![
             format!(
-                "connection {}, {}@{}, database {}",
-                session.id, session.user, session.host, session.db
+                "connection {}, {}@{}, {}",
+                session.id,
+                session.user,
+                session.host,
+                match session.db.as_str() {
+                    "" => "no database".to_owned(),
+                    db => format!("database {db}"),
+                }
             ),
             format!(
                 "{} for {}: {}",
