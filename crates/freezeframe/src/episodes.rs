@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use diagnosis::{Level, Verdict};
 use model::Trigger;
@@ -137,6 +138,14 @@ impl Episodes {
 fn first_cause(verdict: &Verdict) -> Option<String> {
     let first = verdict.findings.first()?;
     (first.level >= Level::Likely).then(|| first.cause.clone())
+}
+
+/// Length and last change of the list's files: while they are the same, so is the list.
+pub(crate) fn stamp(dir: &Path) -> [Option<(u64, SystemTime)>; 2] {
+    [NAME_BEFORE, NAME].map(|name| {
+        let file = std::fs::metadata(dir.join(name)).ok()?;
+        Some((file.len(), file.modified().ok()?))
+    })
 }
 
 /// The stalls of a directory, newest first. A line that cannot be read is left out.

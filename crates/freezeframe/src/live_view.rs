@@ -101,11 +101,22 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
         detect: recording.detect,
         before_ms: recording.before_ms,
         diagnose: Box::new(|incident| diagnose_closely(incident, causes::catalogue())),
-        noted: Box::new(move || noted(&of_stalls)),
+        noted: Box::new(noted_in(of_stalls)),
         ask: Box::new(move || control::now(&of_recorder, &label)),
         stacks: Box::new(move |for_ms| control::stacks(&of_threads, &same, for_ms)),
         now: || jiff::Timestamp::now().as_millisecond(),
     })))
+}
+
+/// The same, read again when more was written.
+fn noted_in(dir: PathBuf) -> impl FnMut() -> Option<Vec<NotedStall>> {
+    let mut known = None;
+    move || {
+        let stamp = episodes::stamp(&dir);
+        let of_stamp = known.take().filter(|(of, _)| *of == stamp);
+        let (_, stalls) = known.insert(of_stamp.unwrap_or_else(|| (stamp, noted(&dir))));
+        stalls.clone()
+    }
 }
 
 /// What recorders wrote down of the stalls that they noticed.
