@@ -35,12 +35,18 @@ pub fn body(view: &View<'_>) -> Body {
     head.extend(groups(view));
     head.truncate(room.max(3));
     head.push(sessions_line(view));
-    let rows = waits::processlist(view, view.at)
-        .map_or_else(Vec::new, |(_, list)| list.longest.iter().map(row).collect());
+    let list = waits::processlist(view, view.at).map(|(_, list)| list);
     let table = Table {
         columns: &COLUMNS,
-        rows,
-        empty: "no processlist of this moment: screen 9 says why".to_owned(),
+        rows: list
+            .iter()
+            .flat_map(|list| list.longest.iter().map(row))
+            .collect(),
+        empty: match list.is_some() {
+            true => "no session is active",
+            false => "no processlist of this moment: screen 9 says why",
+        }
+        .to_owned(),
     };
     Body::from_table(head, table)
 }
@@ -90,12 +96,15 @@ fn sessions_line(view: &View<'_>) -> Line {
     let before = before.map_or(String::new(), |(_, list)| {
         format!(" ({} before)", list.active())
     });
+    let longest = match list.longest.len() {
+        0 => String::new(),
+        count => format!("; the {count} longest active:"),
+    };
     let text = format!(
-        " {} active{before}, {} in all, at {}; the {} longest active:",
+        " {} active{before}, {} in all, at {}{longest}",
         list.active(),
         list.sessions,
-        view.clock(at),
-        list.longest.len()
+        view.clock(at)
     );
     Line::colored(Ink::Strong, "SESSIONS")
         .add(Ink::Plain, &cut(&text, view.columns.saturating_sub(8)))
