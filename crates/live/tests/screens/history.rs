@@ -340,6 +340,42 @@ fn the_recorder_knows_best_what_was_a_stall() {
 }
 
 #[test]
+fn a_young_stall_is_judged_at_each_reading_until_the_recorder_tells() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let begun = NotedStall {
+        server: "3306".to_owned(),
+        onset_wall_ms: END - 5_000,
+        trigger_wall_ms: Some(END - 3_000),
+        ..NotedStall::default()
+    };
+    for (verdict, wanted) in [(None, 3), (Some(made::verdict()), 1)] {
+        let told = RecorderState {
+            beat_age_ms: Some(100),
+            stalled_ms: Some(5_000),
+            verdict,
+            ..RecorderState::default()
+        };
+        let (begun, judged) = (begun.clone(), Arc::new(AtomicUsize::new(0)));
+        let counted = judged.clone();
+        let mut recorder = History::new(HistoryOptions {
+            noted: Box::new(move || Some(vec![begun.clone()])),
+            ask: Box::new(move || Some(told.clone())),
+            diagnose: Box::new(move |_| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                made::verdict()
+            }),
+            ..options(&path)
+        });
+        for _ in 0..3 {
+            assert!(recorder.read(None).unwrap().unwrap().verdict.is_some());
+        }
+        assert_eq!(judged.load(Ordering::Relaxed), wanted);
+    }
+}
+
+#[test]
 fn stacks_come_from_the_memory_of_a_recorder_that_runs() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("history-3306.db");
