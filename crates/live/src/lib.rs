@@ -8,12 +8,17 @@
 //! it. A file and captures give it as `explain` does. A history gives fifteen minutes around the moment that is
 //! looked at, more where a stall lasts longer. Its stalls are those that the recorder wrote down (`stalls.jsonl`),
 //! because it knows what is usual for the server; where nobody wrote any down, the detector runs over what was read,
-//! as for `explain --at`. The last stall before that moment is judged, every five seconds while it lasts. A screen
-//! cannot tell where its model came from but by the word in its head.
+//! as for `explain --at`. The last stall before that moment is judged, and again while it lasts: once the recorder
+//! tells its own verdict, for 1 % of a processor at the most. A screen cannot tell where its model came from but by
+//! the word in its head.
 //!
 //! **The surer verdict is shown.** A history has no threads and no stacks, so a server that is stopped has no cause in it.
 //! The recorder judges the stall that lasts with all that it has, one second after the trigger and again later; its
 //! socket gives that verdict, and it stands for this stall where it is at least as sure as the history's.
+//!
+//! **What does not change is not made again.** Beside a recorder a second brings some rows: they are appended to a copy
+//! that nobody looks at (`kept.rs`). What signals usually are holds for ten seconds (`usual.rs`), stacks are shared. So
+//! a second, and a key, cost the same beside a history of a minute and of an hour.
 //!
 //! **The server is asked nothing.** A running recorder writes its history each second; that file is read, and its
 //! socket tells what no file can: the age of the recorder's last beat, and a stall in the quarter of a second in
