@@ -70,6 +70,18 @@ impl Store {
         }
     }
 
+    /// What the server answers to a statement, as it writes it: for whoever measures a store. Nothing is retried.
+    ///
+    /// # Errors
+    ///
+    /// When the server refuses the statement, or needs longer than `deadline`.
+    pub fn answer(&self, statement: &str, deadline: Duration) -> Result<String, Failure> {
+        let parameters = [("database", self.address.database.as_str())];
+        let body = statement.as_bytes().to_vec();
+        let answer = request::post(&self.address, &parameters, body, deadline)?;
+        Ok(String::from_utf8_lossy(&answer).trim_end().to_owned())
+    }
+
     /// Whether there is a server and no store of a fleet on it.
     ///
     /// # Errors

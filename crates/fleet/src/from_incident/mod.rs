@@ -23,6 +23,7 @@ use model::Incident;
 use hash::hash64;
 pub use hash::{frame_id, hash_of_bytes, host_id, incident_id, stack_id};
 pub use minutes::{MinuteRows, minutes};
+pub use signals::row as minute_row;
 
 use crate::batch::{Batch, Token};
 use crate::row::{

@@ -78,7 +78,14 @@ fn of_series(incident: &Incident, series: &Series) -> BTreeMap<i64, [f64; MINUTE
     minutes
 }
 
-fn row(host_id: Hash64, signal: &str, minute: i64, seconds: &[f64; MINUTE]) -> Option<SignalRow> {
+/// The row of a minute of a signal, NaN where a second has no value; none when no second has one. `minute`: its begin,
+/// seconds since 1970.
+pub fn row(
+    host_id: Hash64,
+    signal: &str,
+    minute: i64,
+    seconds: &[f64; MINUTE],
+) -> Option<SignalRow> {
     // What no clock can have told: a damaged record.
     u32::try_from(minute).ok()?;
     let present = || seconds.iter().copied().filter(|value| value.is_finite());
