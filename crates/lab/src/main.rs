@@ -29,7 +29,10 @@ mod args;
 mod background;
 mod bench;
 mod cascade;
+mod chance;
 mod demo;
+mod fleet;
+mod fleet_kills;
 mod healthy;
 mod load;
 mod product;
@@ -63,6 +66,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::List(_)
             | Command::Load(_)
             | Command::Allocators(_)
+            | Command::Fleet(_)
             | Command::HostWatchdog
             | Command::Completions { .. }
     ) {
@@ -85,6 +89,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Sweep(args) => sweep::run(&args),
         Command::Healthy(args) => healthy::run(&args),
         Command::Load(args) => load::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
+        Command::FleetKills(args) => fleet_kills::run(&args),
         Command::HostWatchdog => scenario::watchdog(),
         Command::Completions { shell } => {
             let mut command = Cli::command();

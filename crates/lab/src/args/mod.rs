@@ -2,6 +2,7 @@
 
 mod allocators;
 mod cascade;
+mod fleet;
 mod peers;
 mod scenario;
 mod sweep;
@@ -15,6 +16,7 @@ use cli::duration;
 
 pub(crate) use allocators::Allocators;
 pub(crate) use cascade::CascadeRun;
+pub(crate) use fleet::{FleetKills, FleetRun, FleetSignals};
 pub(crate) use peers::ScenarioPeers;
 pub(crate) use scenario::{ScenarioRun, ScenarioScore};
 pub(crate) use sweep::Sweep;
@@ -90,6 +92,10 @@ pub(crate) enum Command {
     Healthy(Healthy),
     /// Load for a server: N clients, a mix of statements, for a limited time.
     Load(Load),
+    /// A simulated fleet into a store: how fast, how large, how long questions take.
+    Fleet(FleetRun),
+    /// Recorders and the fleet's store are killed at random: is each row there once?
+    FleetKills(FleetKills),
     /// The watchdog for changes of a scenario on the host; started by the lab itself.
     #[command(hide = true)]
     HostWatchdog,
@@ -137,6 +143,8 @@ pub(crate) enum BenchPart {
     Live,
     /// CPU and memory of one process that records 1, 50 and 200 servers, most of them simulated
     Targets,
+    /// A simulated fleet: rows a second, bytes a point, questions; the cost of a recorder that sends
+    Fleet,
 }
 
 /// A kind of private server.

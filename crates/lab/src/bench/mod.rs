@@ -2,6 +2,7 @@
 //! part in one run on one machine; the ratios are what counts.
 
 mod captures;
+mod fleet;
 mod live;
 mod locks;
 mod measure;
@@ -74,6 +75,9 @@ pub(crate) fn run(
     }
     if wanted(BenchPart::Targets) {
         targets::run(stretch)?;
+    }
+    if wanted(BenchPart::Fleet) {
+        fleet::run(stretch)?;
     }
     Ok(ExitCode::SUCCESS)
 }
