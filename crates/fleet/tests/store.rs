@@ -1,10 +1,12 @@
 //! The embedded store: made once, migrated, filled exactly once, refused where it is something else.
 
+use fleet::any_store::{Access, AnyStore};
 use fleet::batch_bytes::{from_bytes, to_bytes};
 use fleet::error::StoreError;
 use fleet::questions::views;
 use fleet::row::{Hash64, HostRow, Phase, Seconds, SignalRow, StackKind};
 use fleet::sqlite::{Given, Initialised, Inserted, Store};
+use fleet::url::StoreUrl;
 use fleet::{Batch, Token};
 
 use crate::common::{self, DAY, NOW};
@@ -88,6 +90,29 @@ fn what_is_no_store_is_refused_and_left_as_it_is() {
     .unwrap();
     assert!(told(Store::init(&text, NOW, "").map(|made| made.0)).contains("not the store"));
     assert!(told(Store::open(dir.path())).contains("not the store"));
+}
+
+/// Whoever makes a store may be killed over it, and is not the last who tries.
+#[test]
+fn what_a_killed_init_leaves_is_made_into_a_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bare, empty) = (dir.path().join("bare.db"), dir.path().join("empty.db"));
+    std::fs::write(&bare, "").unwrap();
+    let connection = rusqlite::Connection::open(&empty).unwrap();
+    connection
+        .pragma_update(None, "journal_mode", "WAL")
+        .unwrap();
+    drop(connection);
+    for path in [bare, empty] {
+        assert!(matches!(
+            Store::open(&path),
+            Err(StoreError::NotThere { .. })
+        ));
+        let url = StoreUrl::Sqlite(path);
+        let mut store = AnyStore::open_or_init(&url, Access::default(), NOW, "0.1.0").unwrap();
+        let inserted = store.insert(&signals(1, DAY, 1), NOW).unwrap();
+        assert_eq!(inserted, Some(Inserted::New));
+    }
 }
 
 #[test]

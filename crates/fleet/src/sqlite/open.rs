@@ -60,11 +60,7 @@ impl Store {
     pub fn init(path: &Path, now: i64, program: &str) -> Result<(Self, Initialised), StoreError> {
         create_private(path)?;
         let mut store = Self::at(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let empty = store
-            .connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|_| store.not_a_store())
-            .map(|tables: i64| tables == 0)?;
+        let empty = store.is_empty()?;
         let found = if empty { 0 } else { store.version()? };
         if found == VERSION {
             return Ok((store, Initialised::Unchanged));
@@ -136,6 +132,11 @@ impl Store {
             }
         }
         let store = Self::at(path, mode)?;
+        // Whoever was making it was killed: it is still to be made.
+        if store.is_empty()? {
+            let path = path.to_owned();
+            return Err(StoreError::NotThere { path });
+        }
         let (found, known, path) = (store.version()?, VERSION, path.to_owned());
         match found < known {
             true => Err(StoreError::TooOld { path, found, known }),
@@ -162,6 +163,14 @@ impl Store {
             })?;
         let path = path.to_owned();
         Ok(Self { connection, path })
+    }
+
+    /// A file of nobody's: nothing is in it.
+    fn is_empty(&self) -> Result<bool, StoreError> {
+        let tables = "SELECT count(*) FROM sqlite_schema";
+        let tables = self.connection.query_row(tables, [], |row| row.get(0));
+        let tables: i64 = tables.map_err(|_| self.not_a_store())?;
+        Ok(tables == 0)
     }
 
     fn not_a_store(&self) -> StoreError {

@@ -65,10 +65,10 @@ pub(crate) struct FleetRun {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   freezeframe-lab fleet-kills --kills 20
-  freezeframe-lab fleet-kills --kills 1000 --for 30m --server
+  freezeframe-lab fleet-kills --kills 1000 --for 1h --gateway --server
 
-Recorders send what was recorded of other servers, and are killed (SIGKILL) at random moments; so is the
-store, with --server. In the end the store must have each row once, as a store that was fed in peace has it.
+Recorders send what was recorded of other servers, and are killed (SIGKILL) at random moments; so are the
+store, with --server, and the gateway, with --gateway. In the end the store must have each row once, as a store that was fed in peace has it.
 
 Exit codes: 0 so it is, 3 rows are missing or there twice.")]
 pub(crate) struct FleetKills {
@@ -84,6 +84,9 @@ pub(crate) struct FleetKills {
     /// Seed of what is by chance
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Recorders send to a gateway, which is killed as well
+    #[arg(long)]
+    pub(crate) gateway: bool,
     /// Into a ClickHouse of scripts/fleet-server, which is killed as well; else into a file
     #[arg(long)]
     pub(crate) server: bool,

@@ -38,16 +38,26 @@ pub(super) struct Agent {
     dir: PathBuf,
     config: PathBuf,
     number: usize,
+    /// Its token, where it sends to a gateway.
+    token: String,
     child: Option<Child>,
 }
 
+/// Where recorders send to.
+#[derive(Debug, Clone)]
+pub(super) struct To {
+    pub(super) url: String,
+    /// The token, where it is a gateway.
+    pub(super) token: String,
+}
+
 impl Agent {
-    /// One with a history to send to this store. It is not started.
+    /// One with a history to send. It is not started.
     pub(super) fn new(
         below: &Path,
         name: &str,
         number: usize,
-        url: &str,
+        to: &To,
         task: &Task,
     ) -> Result<Self> {
         let dir = below.join(format!("{name}-{number}"));
@@ -56,7 +66,8 @@ impl Agent {
         let config = below.join(format!("{name}-{number}.toml"));
         let salt = below.join("salt");
         let text = format!(
-            "[fleet]\nurl = '{url}'\nsalt_file = '{}'\ncluster = 'simulated'\n",
+            "[fleet]\nurl = '{}'\nsalt_file = '{}'\ncluster = 'simulated'\n",
+            to.url,
             salt.display()
         );
         std::fs::write(&config, text)?;
@@ -70,6 +81,7 @@ impl Agent {
             dir,
             config,
             number,
+            token: to.token.clone(),
             child: None,
         })
     }
@@ -96,6 +108,7 @@ impl Agent {
             .arg(&self.config)
             .args(["--socket", "/nonexistent/mysqld.sock"])
             .env("HOME", &self.dir)
+            .env("FREEZEFRAME_FLEET_PASSWORD", &self.token)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,11 +1,12 @@
-//! Recorders that send to a fleet are killed at random moments, and so is the store: whether each row is there in the
-//! end, and once.
+//! Recorders that send to a fleet are killed at random moments, and so are a gateway and the store: whether each row is
+//! there in the end, and once.
 //!
 //! **Real processes.** Each recorder finds a history of another server and, one after the other, incidents; it sends
 //! these while we kill it (SIGKILL) and start it again. What must be in the store is what one has that was fed in peace.
 
 mod agent;
 mod found;
+mod gateway;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,8 +20,9 @@ use tempfile::TempDir;
 use crate::args::FleetKills;
 use crate::chance::Chance;
 use crate::fleet::DevelopmentServer;
-use agent::{Agent, Task};
+use agent::{Agent, Task, To};
 use found::{Counts, TABLES};
+use gateway::Gateway;
 
 /// Minutes of each history, at the least, and more for each kill of its recorder; less than a day.
 const MINUTES_MIN: i64 = 40;
@@ -31,8 +33,9 @@ const MINUTES_MAX: i64 = 1_200;
 const LIFE_MIN: Duration = Duration::from_millis(60);
 const LIFE_MAX: Duration = Duration::from_millis(1_800);
 
-/// Share of kills that are of the store, where it is a process.
+/// Share of kills that are of the store, where it is a process, and of those left, of the gateway, where there is one.
 const OF_STORE: f64 = 0.2;
+const OF_GATEWAY: f64 = 0.4;
 
 /// How long the rest may take.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -42,6 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 struct Done {
     kills: u32,
     of_store: u32,
+    of_gateway: u32,
     /// While something was left to send.
     busy: u32,
 }
@@ -53,13 +57,13 @@ pub(crate) fn run(args: &FleetKills) -> Result<ExitCode> {
     let is_right = wanted == found.final_rows;
     if args.json {
         output::print_json(&json!({
-            "kills": done.kills, "of_store": done.of_store, "busy": done.busy, "wanted": wanted.as_json(),
-            "found": found.final_rows.as_json(), "raw": found.raw.as_ref().map(Counts::as_json), "right": is_right,
+            "kills": done.kills, "of_store": done.of_store, "of_gateway": done.of_gateway, "busy": done.busy,
+            "wanted": wanted.as_json(), "found": found.final_rows.as_json(), "raw": found.raw.as_ref().map(Counts::as_json), "right": is_right,
         }))?;
     } else {
         output::print(&format!(
-            "{} kills, {} of the store, {} while something was left to send",
-            done.kills, done.of_store, done.busy
+            "{} kills, {} of the store, {} of the gateway; {} while a recorder had something left to send",
+            done.kills, done.of_store, done.of_gateway, done.busy
         ))?;
         for (table, _) in TABLES {
             let raw = found.raw.as_ref().map(|raw| raw.of(table));
@@ -115,6 +119,7 @@ fn killed(args: &FleetKills) -> Result<Option<(Done, Counts, Found)>> {
         incidents: vec![0; args.agents as usize],
         agents: Vec::new(),
         server,
+        gateway: None,
         done: Done::default(),
         task,
         dir,
@@ -132,6 +137,8 @@ struct Killed {
     agents: Vec<Agent>,
     /// Incidents that each was given.
     incidents: Vec<i64>,
+    /// Between the recorders and the store. Before the store: it ends first.
+    gateway: Option<Gateway>,
     server: Option<DevelopmentServer>,
     done: Done,
 }
@@ -151,8 +158,21 @@ impl Killed {
                 .init(&Layout::Single, self.task.begin, env!("CARGO_PKG_VERSION"))?;
         }
         self.hold_merges()?;
+        if args.gateway {
+            self.gateway = Some(Gateway::start(self.dir.path(), &url)?);
+        }
         for number in 0..self.incidents.len() {
-            let mut agent = Agent::new(self.dir.path(), "killed", number, &url, &self.task)?;
+            let to = match &self.gateway {
+                Some(gateway) => To {
+                    url: gateway.url(),
+                    token: gateway.token(&format!("sim{number}"))?,
+                },
+                None => To {
+                    url: url.clone(),
+                    token: String::new(),
+                },
+            };
+            let mut agent = Agent::new(self.dir.path(), "killed", number, &to, &self.task)?;
             agent.start()?;
             self.agents.push(agent);
         }
@@ -163,6 +183,7 @@ impl Killed {
                 .between(LIFE_MIN.as_secs_f64(), LIFE_MAX.as_secs_f64());
             let waits_for_a_batch = self.chance.is(0.5);
             let is_store = self.server.is_some() && self.chance.is(OF_STORE);
+            let is_gateway = self.gateway.is_some() && self.chance.is(OF_GATEWAY);
             let number = self.chance.below(self.agents.len());
             let (Some(agent), Some(count)) =
                 (self.agents.get_mut(number), self.incidents.get_mut(number))
@@ -178,11 +199,15 @@ impl Killed {
             }
             self.done.kills += 1;
             self.done.busy += u32::from(!agent.is_fed(*count, &self.task));
-            match &mut self.server {
-                Some(server) if is_store => {
+            match (&mut self.server, &mut self.gateway) {
+                (Some(server), _) if is_store => {
                     self.done.of_store += 1;
                     server.kill_and_start()?;
                     self.hold_merges()?;
+                }
+                (_, Some(gateway)) if is_gateway => {
+                    self.done.of_gateway += 1;
+                    gateway.kill_and_start()?;
                 }
                 _ => {
                     agent.kill()?;
@@ -202,6 +227,10 @@ impl Killed {
             agent.start()?;
             agent.wait_until_fed(*count, &self.task, PATIENCE)?;
             agent.kill()?;
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.kill_and_start()?;
+            gateway.wait_until_stored(PATIENCE)?;
         }
         Ok(())
     }
@@ -235,9 +264,12 @@ impl Killed {
     /// The same, sent in peace to another store.
     fn in_peace(&self) -> Result<Counts> {
         let db = self.dir.path().join("peace.db");
-        let url = format!("sqlite://{}", db.display());
+        let to = To {
+            url: format!("sqlite://{}", db.display()),
+            token: String::new(),
+        };
         for (number, count) in self.incidents.iter().enumerate() {
-            let mut agent = Agent::new(self.dir.path(), "peace", number, &url, &self.task)?;
+            let mut agent = Agent::new(self.dir.path(), "peace", number, &to, &self.task)?;
             for incident in 1..=*count {
                 agent.incident(incident, &self.task)?;
             }
