@@ -46,7 +46,8 @@ test-fleet: ## the fleet's store in ClickHouse, with a server for development (5
 	@scripts/fleet-server fetch-old || echo "skipped: the old server could not be fetched" >&2
 	@[ -n "$$FREEZEFRAME_CLICKHOUSE_URL" ] || echo "skipped: a real server: FREEZEFRAME_CLICKHOUSE_URL names none" >&2
 	@$(BEGIN) FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe-fleet --test all clickhouse -- --nocapture && \
-		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe --test cli fleet -- --nocapture; $(END)
+		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe --test cli fleet -- --nocapture && \
+		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe-lab --test fleet -- --nocapture; $(END)
 
 # What needs no server, no kernel feature and little time. Captures are cut at a third of the places where `make test`
 # cuts them, and the longest line is left to it: 29 s of a processor.

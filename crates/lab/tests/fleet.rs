@@ -90,7 +90,7 @@ fn a_simulated_fleet_is_written_and_asked() {
     }
 }
 
-/// Recorders that are killed, and in `make test-fleet` a server as well.
+/// Recorders and a gateway that are killed, and in `make test-fleet` a server as well.
 fn killed(kills: &str, more: &[&str]) {
     let arguments = [
         "fleet-kills",
@@ -115,8 +115,9 @@ fn killed(kills: &str, more: &[&str]) {
 
 #[test]
 fn recorders_that_are_killed_lose_and_double_nothing() {
-    killed("20", &[]);
+    killed("3", &["--gateway"]);
     if fleet_tests() {
-        killed("60", &["--server"]);
+        killed("20", &[]);
+        killed("60", &["--gateway", "--server"]);
     }
 }

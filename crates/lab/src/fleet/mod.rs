@@ -142,7 +142,7 @@ pub(crate) fn simulate(fleet: &Fleet, into: &Into) -> Result<Option<Outcome>> {
     let begin = end - (fleet.days * DAY_SECONDS) as i64;
     let begin = begin - begin.rem_euclid(60);
     let minutes = writer.minutes(&mut place.store, begin..end)?;
-    let asked = ask::all(&place.store, now)?;
+    let asked = ask::all(&place.store, now, place.process())?;
     let alike = ask::alike(&place.store, now, &stalled, &templates, fleet.cases)?;
     Ok(Some(Outcome {
         layouts: layout::measured(&place.store)?,
@@ -205,8 +205,13 @@ impl Outcome {
             line(
                 asked.name,
                 format!(
-                    "{:.1} ms, the first time {:.1} ms, {} rows",
-                    asked.best_ms, asked.first_ms, asked.rows
+                    "{:.1} ms, the first time {:.1} ms, {} rows{}",
+                    asked.best_ms,
+                    asked.first_ms,
+                    asked.rows,
+                    asked
+                        .cpu_ms
+                        .map_or_else(String::new, |ms| format!("; {ms:.0} ms of processor time"))
                 ),
             );
         }
@@ -237,7 +242,7 @@ impl Outcome {
             })
         };
         let asked: Vec<Value> = self.asked.iter().map(|asked| {
-            json!({"question": asked.name, "ms": asked.best_ms, "first_ms": asked.first_ms, "rows": asked.rows})
+            json!({"question": asked.name, "ms": asked.best_ms, "first_ms": asked.first_ms, "cpu_ms": asked.cpu_ms, "rows": asked.rows})
         }).collect();
         json!({
             "store": self.shown,

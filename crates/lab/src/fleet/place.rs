@@ -44,6 +44,11 @@ impl DevelopmentServer {
         format!("http://127.0.0.1:{}/freezeframe_lab", self.port)
     }
 
+    /// Its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it, and starts it again on the same files.
     pub(crate) fn kill_and_start(&mut self) -> Result<()> {
         self.child.kill()?;
@@ -92,11 +97,19 @@ pub(super) struct Place {
     pub(super) shown: String,
     /// The file, where it is one.
     pub(super) file: Option<PathBuf>,
-    _server: Option<DevelopmentServer>,
+    server: Option<DevelopmentServer>,
     _dir: Option<TempDir>,
 }
 
 impl Place {
+    /// The process of the store, where it is ours.
+    pub(super) fn process(&self) -> Option<u32> {
+        match &self.store {
+            AnyStore::Sqlite(_) => Some(std::process::id()),
+            AnyStore::ClickHouse(_) => self.server.as_ref().map(DevelopmentServer::process),
+        }
+    }
+
     /// The store of this URL, made where there is none.
     pub(super) fn at(url: &str, now: i64) -> Result<Self> {
         let parsed: StoreUrl = url.parse()?;
@@ -115,7 +128,7 @@ impl Place {
                 StoreUrl::Sqlite(path) => Some(path),
                 StoreUrl::ClickHouse(_) => None,
             },
-            _server: None,
+            server: None,
             _dir: None,
         })
     }
@@ -138,7 +151,7 @@ impl Place {
         };
         let url = server.url();
         Ok(Some(Self {
-            _server: Some(server),
+            server: Some(server),
             shown: "ClickHouse, a development server".to_owned(),
             ..Self::at(&url, now)?
         }))

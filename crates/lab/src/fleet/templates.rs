@@ -111,13 +111,17 @@ pub(super) fn read(
     }
     for dir in dirs {
         for path in frames(dir)? {
-            output::progress(&format!("reading {}", path.display()));
+            if output::is_terminal() {
+                output::progress(&format!("reading {}", path.display()));
+            }
             match store::read_incident(&path) {
                 Ok(read) => take("", &read.incident, &path.display().to_string()),
                 Err(error) => output::note(&format!("left out: {error}")),
             }
         }
-        output::clear_progress();
+        if output::is_terminal() {
+            output::clear_progress();
+        }
     }
     match all.is_empty() {
         true => bail!("no incident can be used"),

@@ -18,8 +18,8 @@ use super::rows;
 use super::templates::Template;
 use crate::chance::Chance;
 
-/// Incidents of one batch.
-const INCIDENTS: usize = 10;
+/// Rows that go to the store at once, at the least: as a gateway sends them that has some to catch up with.
+const ROWS: usize = 50_000;
 
 /// How long a store is waited for that is away or has too much to do.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -74,29 +74,27 @@ impl Writer<'_> {
     ) -> Result<Written> {
         let mut written = Written::default();
         let mut progress = Progress::new("incidents", self.plan.stalls.len());
-        for (number, some) in (0..).zip(self.plan.stalls.chunks(INCIDENTS)) {
-            let mut batches = Vec::new();
-            for (place, stall) in (0..).zip(some) {
-                let mut chance = Chance::of(&[self.seed, 2, number, place]);
-                let server = self.plan.servers.get(stall.server);
-                let template = self.templates.get(stall.template);
-                let Some((server, template)) = server.zip(template) else {
-                    continue;
-                };
-                let made = rows::incident(stall, server, template, self.salt, &mut chance);
-                let Some(made) = made else { continue };
-                stalled.push(Stalled {
-                    id: id_text(&made.incident.incident_id.0),
-                    server: stall.server,
-                    template: stall.template,
-                    view: template.view(stall.view).map_or("", |view| view.evidence),
-                });
-                written.points += made.signals.iter().map(points).sum::<u64>();
-                batches.push(made.evidence());
-                batches.push(made.judgement());
-                progress.more(1, &written);
-            }
-            self.insert(store, batches, &mut written)?;
+        let mut batches = Vec::new();
+        for (number, stall) in (0..).zip(&self.plan.stalls) {
+            let mut chance = Chance::of(&[self.seed, 2, number]);
+            let server = self.plan.servers.get(stall.server);
+            let template = self.templates.get(stall.template);
+            let Some((server, template)) = server.zip(template) else {
+                continue;
+            };
+            let made = rows::incident(stall, server, template, self.salt, &mut chance);
+            let Some(made) = made else { continue };
+            stalled.push(Stalled {
+                id: id_text(&made.incident.incident_id.0),
+                server: stall.server,
+                template: stall.template,
+                view: template.view(stall.view).map_or("", |view| view.evidence),
+            });
+            written.points += made.signals.iter().map(points).sum::<u64>();
+            batches.push(made.evidence());
+            batches.push(made.judgement());
+            self.insert(store, &mut batches, ROWS, &mut written)?;
+            progress.more(1, &written);
         }
         let mut batch = Batch::new(self.token(self.seed, 1, 0));
         for applied in &self.plan.remedies {
@@ -104,7 +102,8 @@ impl Writer<'_> {
                 batch.extend(&rows::remedies(applied, server, self.salt));
             }
         }
-        self.insert(store, vec![batch], &mut written)?;
+        batches.push(batch);
+        self.insert(store, &mut batches, 1, &mut written)?;
         progress.end();
         Ok(written)
     }
@@ -118,8 +117,8 @@ impl Writer<'_> {
         let mut written = Written::default();
         let minutes: Vec<i64> = time.step_by(60).collect();
         let mut progress = Progress::new("minutes", minutes.len());
+        let mut batches = Vec::new();
         for minute in minutes {
-            let mut batches = Vec::new();
             for (place, server) in (0..).zip(&self.plan.servers) {
                 let mut chance = Chance::of(&[self.seed, 3, minute.unsigned_abs(), place]);
                 let Some(template) = self.templates.get(server.calm) else {
@@ -138,9 +137,10 @@ impl Writer<'_> {
                 batch.extend(&signals);
                 batches.push(batch);
             }
-            self.insert(store, batches, &mut written)?;
+            self.insert(store, &mut batches, ROWS, &mut written)?;
             progress.more(1, &written);
         }
+        self.insert(store, &mut batches, 1, &mut written)?;
         progress.end();
         Ok(written)
     }
@@ -153,17 +153,19 @@ impl Writer<'_> {
         }
     }
 
-    /// What passes by itself is tried again, the same batches.
+    /// Inserts what is there, when it has so many rows. What passes by itself is tried again, the same batches.
     fn insert(
         &self,
         store: &mut AnyStore,
-        batches: Vec<Batch>,
+        pending: &mut Vec<Batch>,
+        rows_min: usize,
         written: &mut Written,
     ) -> Result<()> {
-        let (count, rows) = (batches.len(), batches.iter().map(Batch::len).sum::<usize>());
-        if rows == 0 {
+        let rows: usize = pending.iter().map(Batch::len).sum();
+        if rows < rows_min {
             return Ok(());
         }
+        let batches = std::mem::take(pending);
         let end = Instant::now() + PATIENCE;
         loop {
             let again = batches.clone();
@@ -171,7 +173,7 @@ impl Writer<'_> {
             let error: AnyError = match store.insert_all(again, self.now) {
                 Ok(()) => {
                     written.took += begin.elapsed();
-                    written.batches += count as u64;
+                    written.batches += batches.len() as u64;
                     written.rows += rows as u64;
                     return Ok(());
                 }
