@@ -21,5 +21,5 @@ pub(super) static QUESTION: Question = Question {
     ],
     days: 400,
     empty: "No remedy is in the store: recorders with [fleet] url report what `freezeframe fix` changed on their hosts.",
-    note: "HELPED: at most half as many stalls a day as before, in up to 14 days. UNDECIDED: too few stalls or too little time to tell. PROVEN: freezeframe compare --since-fix said so.",
+    note: "HELPED: at most half as many stalls a day as before, in up to 14 days. UNDECIDED: too few stalls or too little time to tell. PROVEN: freezeframe compare --since-fix reported it.",
 };

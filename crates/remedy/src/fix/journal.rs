@@ -1,19 +1,17 @@
 //! What was done, one small file each. A fix is written down and synced before anything is changed, and stays after it
 //! was put back, as history.
 
-use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
-use super::public::{Proof, PublicError, PublicPlace, publish};
+use super::public::{Proof, PublicPlace};
 use super::root::Root;
 use crate::journal::{JournalFormat, Record, open_lock, try_lock};
-use crate::{Journal, JournalError, ServerLogin};
+use crate::{Journal, ServerLogin};
 
 /// Where fixes are written down.
 pub type FixJournal = Journal<Entry>;
@@ -147,7 +145,7 @@ pub(super) fn boot(root: &Root) -> Option<String> {
 
 impl Journal<Entry> {
     /// The file whose shared lock says that a lease is watched.
-    fn watch_path(&self, id: &str) -> PathBuf {
+    pub(super) fn watch_path(&self, id: &str) -> PathBuf {
         self.dir().join(format!("{id}.watch"))
     }
 
@@ -158,50 +156,6 @@ impl Journal<Entry> {
             return false;
         };
         !try_lock(&file).unwrap_or(true)
-    }
-
-    /// Waits until nobody else applies or undoes anything, up to `patience`.
-    pub fn lock(&self, patience: Option<Duration>) -> Result<LockedJournal, JournalError> {
-        Ok(LockedJournal {
-            _lock: self.lock_all(patience)?,
-            journal: self.clone(),
-            untold: RefCell::new(None),
-        })
-    }
-}
-
-/// The journal while nobody else changes anything; let go when it is dropped or we die.
-#[derive(Debug)]
-pub struct LockedJournal {
-    journal: FixJournal,
-    _lock: File,
-    /// Why nobody was told of what was written last.
-    untold: RefCell<Option<PublicError>>,
-}
-
-impl LockedJournal {
-    /// The journal.
-    pub fn journal(&self) -> &FixJournal {
-        &self.journal
-    }
-
-    /// Writes an entry down: when this returns it is on disk. Who may know of it is told, which changes nothing when it
-    /// fails.
-    pub fn write(&self, entry: &Entry) -> Result<(), JournalError> {
-        self.journal.write(entry)?;
-        self.untold.replace(publish(entry).err());
-        Ok(())
-    }
-
-    /// Why nobody was told of the entry that was written last, when that failed.
-    pub fn untold(&self) -> Option<PublicError> {
-        self.untold.take()
-    }
-
-    /// A lease is over: nobody watches it any more.
-    pub(super) fn forget_watch(&self, id: &str) {
-        // Only an empty file; left behind it does no harm.
-        let _ = std::fs::remove_file(self.journal.watch_path(id));
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use model::OrderBy;
 use thiserror::Error;
 
-use super::journal::{DoneStep, Entry, LockedJournal, State, boot};
+use super::journal::{DoneStep, Entry, State, boot};
+use super::locked::LockedJournal;
 use super::public::{PublicError, PublicPlace};
 use super::root::Root;
 use super::undo::{UndoneEntry, over};

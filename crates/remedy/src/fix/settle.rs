@@ -1,6 +1,7 @@
 //! Fixes that were interrupted, and leases that nobody watches any more: what a killed process leaves to the next one.
 
-use super::journal::{Entry, FixJournal, LockedJournal, State};
+use super::journal::{Entry, FixJournal, State};
+use super::locked::LockedJournal;
 use super::undo::{UndoneEntry, undo};
 use super::variable::Access;
 use crate::JournalError;

@@ -1,7 +1,8 @@
 //! Putting the changes of a plan back.
 
 use super::change::Change;
-use super::journal::{DoneStep, Entry, LockedJournal, State};
+use super::journal::{DoneStep, Entry, State};
+use super::locked::LockedJournal;
 use super::root::Root;
 use super::undone::Undone;
 use super::variable::Access;

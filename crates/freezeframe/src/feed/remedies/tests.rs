@@ -1,5 +1,7 @@
 //! Records of fixes become rows: of which servers, when, and once.
 
+use fleet::gateway::{Owner, check_owner};
+
 use super::*;
 
 const SINCE: i64 = 1_795_000_000;
@@ -162,6 +164,17 @@ fn it_is_told_once_and_again_when_it_ends() {
     std::fs::write(public.join("0.remedy.json"), "{").unwrap();
     assert_eq!(fed(&mut cursor, &mut spool), (true, 1));
     assert_eq!(fed(&mut cursor, &mut spool), (false, 1));
+    // A gateway takes it of this host, and of no other.
+    let batch = spool.read(&spool.first().unwrap()).unwrap().unwrap();
+    let owner = |name: &str| Owner {
+        name: name.to_owned(),
+        ..Owner::default()
+    };
+    assert_eq!(
+        check_owner(&batch, &owner(&recorder::host_name()), &[7; 32]),
+        Ok(())
+    );
+    assert!(check_owner(&batch, &owner("another"), &[7; 32]).is_err());
     // A cursor that is lost costs no second row: it is the same batch.
     let mut lost = Cursor::begin(0).unwrap();
     assert_eq!(fed(&mut lost, &mut spool), (true, 1));

@@ -11,18 +11,19 @@
 //! `trust.rs`), by a descriptor of it, under a name that is new (`O_EXCL`, no link is followed), and a rename. Who may
 //! read is the directory's matter: of the packages, the group `freezeframe`.
 
+mod place;
 mod read;
 mod record;
 mod write;
 
+pub use place::{Proof, PublicPlace};
 pub use read::{PublicRecords, Skipped, read_public};
-pub use record::{ChangeKind, Outcome, Proof, PublicRecord};
+pub use record::{ChangeKind, Outcome, PublicRecord};
 pub use write::make_public_directory;
 pub(super) use write::publish;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::trust::Distrust;
@@ -41,15 +42,6 @@ const BYTES_MAX: usize = 4096;
 
 /// Records of a directory: the oldest go for new ones. A recorder reads them within seconds.
 const RECORDS_MAX: usize = 256;
-
-/// Whom to tell of a fix, and of which server it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PublicPlace {
-    /// The directory. Where there is none, nobody is told.
-    pub dir: PathBuf,
-    /// What the recorder calls the server that is changed, where that is known.
-    pub server: Option<String>,
-}
 
 /// Why records are not written, or not read.
 #[derive(Debug, Error)]

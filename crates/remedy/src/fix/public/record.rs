@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::change::Change;
 use super::super::journal::{Entry, State};
+use super::place::Proof;
 use crate::journal::now_us;
 
 /// The form of records; another one is not understood.
@@ -85,20 +86,6 @@ pub enum Outcome {
     Done,
     /// It failed, and nothing is changed.
     Refused,
-}
-
-/// What `freezeframe compare --since-fix` said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Proof {
-    /// It worked.
-    Worked,
-    /// It changed nothing.
-    NoEffect,
-    /// It made things worse.
-    Worse,
-    /// There was not enough to tell.
-    NotProven,
 }
 
 impl PublicRecord {
