@@ -13,6 +13,7 @@ use store::{History, HistoryLimits, SessionStart};
 
 use crate::fleet::{clickhouse, incident, said};
 use crate::harness::{freezeframe, run};
+use crate::survival::SmallDisk;
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -80,7 +81,10 @@ pub(crate) fn history(path: &Path, begin: i64) {
 impl Room {
     /// With this of a configuration.
     pub(crate) fn new(fleet: &str) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::on(tempfile::tempdir().unwrap(), fleet)
+    }
+
+    fn on(dir: tempfile::TempDir, fleet: &str) -> Self {
         let config = dir.path().join("f.toml");
         std::fs::write(&config, fleet).unwrap();
         Self { dir, config }
@@ -392,6 +396,78 @@ fn a_fleet_that_hangs_costs_the_recorder_nothing() {
         "{:?}",
         begin.elapsed()
     );
+}
+
+/// A counter of `/metrics`.
+fn counted(address: SocketAddr, name: &str) -> i64 {
+    let metrics = get(address, "/metrics");
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name));
+    value.unwrap().trim().parse().unwrap()
+}
+
+/// The spool's disk is full while the fleet is away: incidents stay, and each minute comes or is counted as lost.
+#[test]
+fn a_full_disk_costs_minutes_that_are_counted_and_no_incident() {
+    const ROOM_BYTES: u64 = 100 * 1024;
+    const INCIDENTS: i64 = 3;
+    if std::env::var_os("FREEZEFRAME_FLEET_TESTS").is_none() {
+        eprintln!("skipped: make test-fleet waits half a minute for a recorder that tries again");
+        return;
+    }
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: a file system cannot be mounted here");
+        return;
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let salt = outside.path().join("salt");
+    std::fs::write(&salt, [7; 32]).unwrap();
+    let away = outside.path().join("away");
+    let db = away.join("fleet.db");
+    let fleet = format!(
+        "[fleet]\nurl = 'sqlite://{}'\nsalt_file = '{}'\n",
+        db.display(),
+        salt.display()
+    );
+    let room = Room::on(tempfile::tempdir_in(disk.path()).unwrap(), &fleet);
+    let begin = begin();
+    let until = begin + scale().0 * 60;
+    let own = room.state().join("fleet");
+    std::fs::create_dir_all(&own).unwrap();
+    history(&room.state().join("history-old.db"), begin);
+    let cursor = json!({"life": 7, "minute": begin, "seconds_until": 0, "incidents": []});
+    std::fs::write(own.join("fed.json"), cursor.to_string()).unwrap();
+    for number in 1..=INCIDENTS {
+        room.incident(begin, number);
+    }
+    let others = disk.path().join("others");
+    let mut file = std::fs::File::create(&others).unwrap();
+    while file.write_all(&[7; 4096]).is_ok() {}
+    file.set_len(file.metadata().unwrap().len() - ROOM_BYTES)
+        .unwrap();
+    let mut child = room.record(&["--listen", "127.0.0.1:0"]);
+    let address = listening(&mut child);
+    // What is of less worth gives its place.
+    let end = Instant::now() + Duration::from_secs(60);
+    while counted(address, "freezeframe_fleet_lost_total{what=\"minutes\"}") == 0 {
+        assert!(Instant::now() < end, "{:?}", room.fed());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::fs::remove_file(&others).unwrap();
+    std::fs::create_dir(&away).unwrap();
+    let end = Instant::now() + PATIENCE;
+    while !room.is_fed(until, usize::try_from(INCIDENTS).unwrap()) {
+        assert!(Instant::now() < end, "{:?}", room.fed());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let lost = counted(address, "freezeframe_fleet_lost_total{what=\"minutes\"}");
+    let lost_incidents = counted(address, "freezeframe_fleet_lost_total{what=\"incidents\"}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let rows = rows(&db);
+    let there = |table| i64::try_from(of_table(&rows, table)).unwrap();
+    assert_eq!((lost_incidents, there("incidents")), (0, INCIDENTS));
+    // A sign of life is of each minute, and of each incident.
+    assert_eq!(there("recorder_health") + lost, scale().0 + INCIDENTS);
 }
 
 #[test]

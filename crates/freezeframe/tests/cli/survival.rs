@@ -219,12 +219,12 @@ fn fill(dir: &Path) -> Arc<AtomicBool> {
 }
 
 /// A file system of a few megabytes, unmounted at the end.
-struct SmallDisk {
+pub(crate) struct SmallDisk {
     dir: tempfile::TempDir,
 }
 
 impl SmallDisk {
-    fn mount() -> Option<Self> {
+    pub(crate) fn mount() -> Option<Self> {
         let dir = tempfile::tempdir().ok()?;
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=3m,mode=0700", "freezeframe-test"])
@@ -234,7 +234,7 @@ impl SmallDisk {
         mounted.then_some(Self { dir })
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 }
