@@ -184,9 +184,11 @@ fn seconds(pool: &Pool, scale: f64, chance: &mut Chance) -> [f64; MINUTE] {
         let from = chance.below(pool.seconds.len());
         let values = pool.seconds.iter().cycle().skip(from);
         for (second, value) in block.iter_mut().zip(values) {
-            *second = match pool.signal.ends_with("_share") {
-                true => *value,
-                false => value * scale,
+            // What counts whole things counts them here, too: else each second is packed worse than a server's.
+            *second = match (pool.signal.ends_with("_share"), value.fract() == 0.0) {
+                (true, _) => *value,
+                (false, true) => (value * scale).round(),
+                (false, false) => value * scale,
             };
         }
     }
