@@ -58,9 +58,12 @@ impl<'a> Frames<'a> {
         let standing = self.standing.get_or_init(|| standing(self.book));
         let matching = (0..).zip(&frames).filter(|(_, matches)| **matches);
         let stands = matching.flat_map(|(frame, _)| standing.of(frame));
-        let mut stacks: Vec<StackId> = stands.copied().map(StackId).collect();
-        stacks.sort_unstable();
-        stacks.dedup();
+        // Most patterns of a catalogue match nothing.
+        let is_any = frames.contains(&true);
+        let mut is_there = vec![false; if is_any { self.book.stacks().len() } else { 0 }];
+        stands.for_each(|stack| is_there[*stack as usize] = true);
+        let stacks = (0..).zip(is_there).filter(|(_, is)| *is);
+        let stacks = stacks.map(|(stack, _)| StackId(stack)).collect();
         let done = Rc::new(Matching { frames, stacks });
         tested.insert(pattern.text().to_owned(), Rc::clone(&done));
         done

@@ -34,10 +34,8 @@ impl ListView<'_> {
     /// Sessions that do something.
     pub(crate) fn active(&self) -> u64 {
         // The counts of a file that somebody wrote by hand need not add up.
-        let sum = || {
-            let counts = self.by_class.iter();
-            counts.fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
-        };
+        let counts = self.by_class.iter().map(|(_, count)| count);
+        let sum = || counts.fold(0, u64::saturating_add);
         *self.active.get_or_init(sum)
     }
 

@@ -9,19 +9,13 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 /// Longest pattern that is shown whole, in bytes.
 const SHORT: usize = 48;
 
-/// A regular expression. One that is only words with `|` between them, as most are, is compared as
-/// words.
+/// A regular expression. One that only stands for words, as most do, is compared as words.
 #[derive(Debug, Clone)]
 pub(crate) struct NamePattern {
     text: String,
-    how: How,
-}
-
-#[derive(Debug, Clone)]
-enum How {
-    Words(Vec<Word>),
+    words: Option<Vec<Word>>,
     /// Compiled when it is first asked, which most are not.
-    Regex(OnceLock<Regex>),
+    regex: OnceLock<Regex>,
 }
 
 /// A part of a pattern that means itself.
@@ -48,15 +42,15 @@ impl Word {
 impl NamePattern {
     /// Reads a pattern; the error says what is wrong with it, when it is compiled now.
     pub(crate) fn parse(text: &str, compiled: Compiled) -> Result<Self, String> {
-        let words: Option<Vec<Word>> = text.split('|').map(word).collect();
-        let how = match (words, compiled) {
-            (Some(words), _) => How::Words(words),
-            (None, Compiled::Now) => How::Regex(regular_expression(text)?.into()),
-            (None, Compiled::AtFirstUse) => How::Regex(OnceLock::new()),
+        let words = words(text);
+        let regex = match (&words, compiled) {
+            (None, Compiled::Now) => regular_expression(text)?.into(),
+            _ => OnceLock::new(),
         };
         Ok(Self {
             text: text.to_owned(),
-            how,
+            words,
+            regex,
         })
     }
 
@@ -64,33 +58,32 @@ impl NamePattern {
         clippy::expect_used,
         reason = "built-in; the crate's tests compile all of them"
     )]
-    fn compiled<'r>(&self, regex: &'r OnceLock<Regex>) -> &'r Regex {
-        regex.get_or_init(|| regular_expression(&self.text).expect("a built-in pattern is sound"))
+    fn compiled(&self) -> &Regex {
+        let compile = || regular_expression(&self.text).expect("a built-in pattern is sound");
+        self.regex.get_or_init(compile)
     }
 
     pub(crate) fn is_match(&self, name: &str) -> bool {
-        match &self.how {
-            How::Regex(regex) => self.compiled(regex).is_match(name.as_bytes()),
-            How::Words(words) => words.iter().any(|word| word.is_match(name)),
+        match &self.words {
+            Some(words) => words.iter().any(|word| word.is_match(name)),
+            None => self.compiled().is_match(name.as_bytes()),
         }
     }
 
-    /// What its groups stand for in a text that matches; words have none.
+    /// What its groups stand for in a text that matches.
     pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
-        match &self.how {
-            How::Regex(regex) => self.compiled(regex).captures(text.as_bytes()),
-            How::Words(_) => None,
-        }
+        let has_groups = self.text.contains('(');
+        has_groups.then(|| self.compiled().captures(text.as_bytes()))?
     }
 
     /// Whether some line of a text may match: `false` is certain. A text of many lines has its begin and its
     /// end once, so an expression that asks for either may match lines of which the text knows nothing.
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
         let asks = |mark: &str| self.text.contains(mark);
-        match &self.how {
-            How::Regex(_) if ["^", "$", r"\A", r"\z"].into_iter().any(asks) => true,
-            How::Regex(regex) => self.compiled(regex).is_match(text.as_bytes()),
-            How::Words(words) => {
+        match &self.words {
+            None if ["^", "$", r"\A", r"\z"].into_iter().any(asks) => true,
+            None => self.compiled().is_match(text.as_bytes()),
+            Some(words) => {
                 let mut words = words.iter();
                 words.any(|word| memmem::find(text.as_bytes(), word.text.as_bytes()).is_some())
             }
@@ -100,20 +93,16 @@ impl NamePattern {
     /// For each of these names whether it matches.
     pub(crate) fn matches(&self, names: &Names<'_>) -> Vec<bool> {
         let mut matches = vec![false; names.names.len()];
-        match &self.how {
-            How::Regex(regex) => {
-                let regex = self.compiled(regex);
+        match &self.words {
+            None => {
+                let regex = self.compiled();
                 for (name, place) in &names.names {
                     if let Some(matches) = matches.get_mut(*place) {
                         *matches = regex.is_match(name.as_bytes());
                     }
                 }
             }
-            How::Words(words) => {
-                for word in words {
-                    names.mark(word, &mut matches);
-                }
-            }
+            Some(words) => words.iter().for_each(|word| names.mark(word, &mut matches)),
         }
         matches
     }
@@ -164,6 +153,30 @@ fn regular_expression(text: &str) -> Result<Regex, String> {
             let last = told.lines().last().unwrap_or_default().trim();
             last.strip_prefix("error: ").unwrap_or(last).to_owned()
         })
+}
+
+/// The words that a pattern stands for, with `|` between them or in groups: `^(a|b)$` stands for `^a$` and `^b$`.
+/// Nothing when it means more.
+fn words(text: &str) -> Option<Vec<Word>> {
+    let mut depth = 0_i32;
+    let between = |byte: char| {
+        depth += i32::from(byte == '(') - i32::from(byte == ')');
+        byte == '|' && depth == 0
+    };
+    let mut words = Vec::new();
+    let mut all = text.split(between);
+    all.try_for_each(|one| expand(one, &mut words))?;
+    Some(words)
+}
+
+fn expand(text: &str, words: &mut Vec<Word>) -> Option<()> {
+    let Some((before, grouped)) = text.split_once('(') else {
+        words.push(word(text)?);
+        return Some(());
+    };
+    let (choices, after) = grouped.split_once(')')?;
+    let mut choices = choices.split('|');
+    choices.try_for_each(|choice| expand(&[before, choice, after].concat(), words))
 }
 
 /// A plain word, or nothing when the text means more than itself.
@@ -246,6 +259,10 @@ mod tests {
             ("_slowpath$", "rwsem_down_read_slowpath", true),
             ("THD::init", "THD::init_for_queries", true),
             ("^(malloc|free)$", "free", true),
+            ("^(malloc|free)$", "freed", false),
+            ("^a(b|c)d|e(f|g)$", "xeg", true),
+            ("^a(b|c)d|e(f|g)$", "xacd", false),
+            ("a(|b)c", "ac", true),
             ("flush_tlb_.*", "flush_tlb_mm_range", true),
             ("a|b", "c", false),
             ("(?i)größe|x+", "GRÖSSE", false),
@@ -284,12 +301,25 @@ mod tests {
                 .unwrap()
                 .may_match_in("malloc\nfree")
         );
-        assert!(matches!(
-            NamePattern::parse("^malloc$|free", Compiled::Now)
-                .unwrap()
-                .how,
-            How::Words(_)
-        ));
+        for (pattern, expected) in [
+            ("^malloc$|free", 2),
+            ("^(malloc|free)$|x_(a|b|)_y", 5),
+            ("^(a|b)_(c|d|e)$", 6),
+            ("a(b)?", 0),
+            ("a((b|c)|d)", 0),
+            ("(?i)a", 0),
+            ("a|[bc]", 0),
+        ] {
+            let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
+            assert_eq!(
+                parsed.words.map_or(0, |words| words.len()),
+                expected,
+                "{pattern}"
+            );
+        }
+        let grouped = NamePattern::parse("lost (lock|latch)", Compiled::AtFirstUse).unwrap();
+        let captured = grouped.captures("he lost latch 1").unwrap();
+        assert_eq!(captured.get(1).unwrap().as_bytes(), b"latch");
         assert!(NamePattern::parse("(", Compiled::Now).is_err());
         assert!(
             NamePattern::parse("a||b", Compiled::Now)

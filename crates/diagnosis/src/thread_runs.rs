@@ -30,6 +30,8 @@ impl<'a> Runs<'a> {
         let notes = stacks.snapshots.iter();
         let mut snapshots: Vec<(Millis, u32)> = notes.map(|note| (note.at, note.threads)).collect();
         snapshots.order_by_key(|(at, _)| *at);
+        // The number behind those of the book is an empty stack's.
+        let numbers = stacks.table.stacks().len();
         let seen: Vec<(usize, RunSeen)> = (0..)
             .zip(&stacks.runs)
             .map(|(place, run)| {
@@ -41,17 +43,12 @@ impl<'a> Runs<'a> {
                     behind: behind as u32,
                     state: Some(run.state),
                 };
-                (run.stack.0 as usize, seen)
+                ((run.stack.0 as usize).min(numbers), seen)
             })
             .filter(|(_, seen)| seen.from < seen.behind)
             .collect();
-        // The number behind those of the book is an empty stack's.
-        let numbers = stacks.table.stacks().len();
-        let seen = seen
-            .iter()
-            .map(|(stack, seen)| ((*stack).min(numbers), *seen));
         Self {
-            by_stack: Grouped::new(numbers + 1, seen),
+            by_stack: Grouped::new(numbers + 1, seen.iter().copied()),
             runs: &stacks.runs,
             snapshots,
         }

@@ -49,8 +49,8 @@ impl<'a> Scene<'a> {
         let in_stall = |at: Millis| stall.contains(at);
         let full = |at: Millis| -> Option<ProcessList> {
             let mut texts = incident.texts.iter();
-            let is_it = |kind, of| kind == TextKind::Processlist && of == at;
-            let text = texts.find(|timed| is_it(timed.text.kind(), timed.at))?;
+            let text =
+                texts.find(|one| one.at == at && one.text.kind() == TextKind::Processlist)?;
             ProcessList::from_text(text.text.body())
         };
         let lists = || evidence.processlists.iter();
