@@ -101,7 +101,7 @@ accuracy: ## what is named for the captures: results/accuracy.md, docs/reference
 documents: ## what documents say of sources, signals, functions and formats, and what texts are like, from the code
 	scripts/need build rust
 	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe-likeness --test learn
-	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe --test documents
+	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe --test documents -- --test-threads=1
 	FREEZEFRAME_DOCUMENTS=1 cargo test --locked -p freezeframe-fleet --test all documents
 
 recipes: ## follow the recipes of CONTRIBUTING.md in a copy of the project
