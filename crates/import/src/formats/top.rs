@@ -11,6 +11,7 @@ use crate::columns::{
 use crate::format::{DIGITS, Format, Gap, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
     id: "top",
@@ -115,9 +116,9 @@ fn read(lines: &[Line<'_>]) -> Read {
     let mut readings: Vec<Reading> = Vec::new();
     let mut head = Head::default();
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
-    let mut prints: u64 = 0;
-    let mut processes = 0_usize;
-    let mut end = |readings: &mut Vec<Reading>, shares: &mut BTreeMap<String, f64>| {
+    let (mut after, mut before, mut is_first): (u64, Option<u64>, bool) = (0, None, true);
+    let (mut processes, mut of_print) = (0_usize, 0_usize);
+    let mut end = |after, readings: &mut Vec<Reading>, shares: &mut BTreeMap<String, f64>| {
         let servers = shares.iter().filter(|(name, _)| is_server_program(name));
         if let Some(cpus) = servers
             .map(|(_, share)| *share)
@@ -132,16 +133,25 @@ fn read(lines: &[Line<'_>]) -> Read {
                 share,
             ));
         }
-        if !readings.is_empty() {
-            read.push("top", None, prints * 1000, std::mem::take(readings));
-            prints += 1;
-        }
+        read.push("top", None, after, std::mem::take(readings));
     };
     for line in lines {
         let text = line.trimmed();
         if text.starts_with("top - ") {
-            end(&mut readings, &mut shares);
+            end(after, &mut readings, &mut shares);
+            let now = clock_of(text);
+            let seconds = match (before, now) {
+                (Some(before), Some(now)) => (now + 86_400 - before) % 86_400,
+                _ => 1,
+            };
+            after += if is_first {
+                0
+            } else {
+                seconds.clamp(1, 3600) * 1000
+            };
+            (before, is_first) = (now, false);
             head.0.clear();
+            of_print = 0;
         } else if let Some(rest) = cpu_line(text) {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
@@ -156,21 +166,28 @@ fn read(lines: &[Line<'_>]) -> Read {
             let command = command.or_else(|| words.get(head.0.len() - 1).copied());
             let share = head.cell(&words, &["%CPU"]).and_then(number);
             if let Some((command, share)) = command.zip(share)
-                && processes < PROCESSES_MAX
+                && of_print < PROCESSES_MAX
                 && share > 0.0
             {
                 processes += 1;
+                of_print += 1;
                 *shares.entry(plain(command, 40, "_-")).or_default() += share / 100.0;
             }
         }
     }
-    end(&mut readings, &mut shares);
+    end(after, &mut readings, &mut shares);
     read.brought = counted(
         processes,
         "process that used processors",
         "processes that used processors",
     );
     read
+}
+
+/// The second of the day in `top - 10:00:03 up …`: how often it prints is an option, 3 s as it comes (top(1), `-d`).
+fn clock_of(head: &str) -> Option<u64> {
+    let (_, rest) = head.split_once(" - ")?;
+    times::clock(rest).map(|(second, _)| second)
 }
 
 /// What stands behind `%Cpu(s):`, in any writing.
@@ -238,6 +255,14 @@ mod tests {
         ));
         assert_eq!(capture.values("cpu.system_share"), [0.8]);
         assert_eq!(capture.values("top.khugepaged.cpus"), [1.0]);
+        // How far apart prints are is what their heads say.
+        let print =
+            |clock: &str, share: &str| format!("top - {clock} up\n%Cpu(s): {share} us, 1.0 sy\n");
+        let text =
+            print("23:59:58", "10.0") + &print("00:00:01", "20.0") + &print("00:00:04", "30.0");
+        let prints = read(&clean::lines(&text));
+        let after: Vec<u64> = prints.ticks.iter().map(|tick| tick.after).collect();
+        assert_eq!(after, [0, 3000, 6000]);
         // `top -b | grep mysqld`.
         let capture = read(&clean::lines(
             " 2211 mysql 20 0 21.0g 17.4g 12312 S 903.0 55.3 5312:11 mysqld\n",
