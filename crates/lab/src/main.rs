@@ -90,6 +90,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Healthy(args) => healthy::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Fleet(args) => fleet::run(&args),
+        Command::FleetAgents(args) => fleet::run_agents(&args),
         Command::FleetKills(args) => fleet_kills::run(&args),
         Command::HostWatchdog => scenario::watchdog(),
         Command::Completions { shell } => {

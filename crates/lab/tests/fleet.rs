@@ -121,3 +121,23 @@ fn recorders_that_are_killed_lose_and_double_nothing() {
         killed("60", &["--gateway", "--server"]);
     }
 }
+
+/// Recorders that send through a gateway, each with a token of its own.
+#[test]
+fn what_many_recorders_send_is_all_there() {
+    let arguments = [
+        "fleet-agents",
+        "--agents",
+        "60",
+        "--minutes",
+        "2",
+        "--every",
+        "2s",
+    ];
+    let store: &[&str] = if fleet_tests() { &["--server"] } else { &[] };
+    let (answer, code) = lab(&[&arguments[..], &["--signals", "asked", "--json"], store].concat());
+    assert_eq!(code, 0, "{answer}");
+    assert_eq!(answer["batches"], 120);
+    assert!(answer["rows"].as_u64().unwrap() > 240, "{answer}");
+    assert_eq!(answer["rows"], answer["rows_in_store"]);
+}

@@ -94,3 +94,42 @@ pub(crate) struct FleetKills {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  freezeframe-lab fleet-agents --agents 500 --minutes 1
+  freezeframe-lab fleet-agents --agents 10000 --minutes 3 --server
+
+Each simulated recorder sends what a real one sends in a calm minute, once a minute, with a token of
+its own, over loopback to a gateway in a process of its own.
+
+Exit codes: 0 each row is in the store, 3 rows are missing.")]
+pub(crate) struct FleetAgents {
+    /// Recorders
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    pub(crate) agents: u32,
+    /// Minutes that each sends
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=60))]
+    pub(crate) minutes: u32,
+    /// How often each sends one; a real one does once a minute
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1m")]
+    pub(crate) every: Duration,
+    /// Signals of the minutes
+    #[arg(long, value_enum, default_value = "vital")]
+    pub(crate) signals: FleetSignals,
+    /// Requests at once, at most
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) at_once: u32,
+    /// Seed of what is by chance
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Repeat the incidents of this directory and below [default: made ones]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) frames: Vec<PathBuf>,
+    /// Into a ClickHouse of scripts/fleet-server; else into a file
+    #[arg(long)]
+    pub(crate) server: bool,
+    /// JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -16,7 +16,7 @@ use cli::duration;
 
 pub(crate) use allocators::Allocators;
 pub(crate) use cascade::CascadeRun;
-pub(crate) use fleet::{FleetKills, FleetRun, FleetSignals};
+pub(crate) use fleet::{FleetAgents, FleetKills, FleetRun, FleetSignals};
 pub(crate) use peers::ScenarioPeers;
 pub(crate) use scenario::{ScenarioRun, ScenarioScore};
 pub(crate) use sweep::Sweep;
@@ -94,6 +94,8 @@ pub(crate) enum Command {
     Load(Load),
     /// A simulated fleet into a store: how fast, how large, how long questions take.
     Fleet(FleetRun),
+    /// What thousands of recorders send each minute through a gateway: what it takes, and is each row there?
+    FleetAgents(FleetAgents),
     /// Recorders and the fleet's store are killed at random: is each row there once?
     FleetKills(FleetKills),
     /// The watchdog for changes of a scenario on the host; started by the lab itself.

@@ -64,7 +64,7 @@ pub(super) fn all(store: &AnyStore, now: i64, process: Option<u32>) -> Result<Ve
 }
 
 /// Processor time of a process with all its threads that were and are (proc_pid_stat(5), ticks of 10 ms), milliseconds.
-fn cpu_ms(process: u32) -> Option<f64> {
+pub(super) fn cpu_ms(process: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(11).take(2);

@@ -3,7 +3,9 @@
 //!
 //! **Chance has a seed**: the same fleet comes again, but for the moment that it ends at, which is now.
 
+mod agents;
 mod ask;
+mod gateway;
 mod layout;
 mod made;
 mod place;
@@ -21,7 +23,9 @@ use cli::output;
 use serde_json::{Value, json};
 
 use crate::args::{FleetRun, FleetSignals};
+pub(crate) use agents::run as run_agents;
 use ask::{Alike, Asked};
+pub(crate) use gateway::Gateway;
 pub(crate) use layout::Layouts;
 pub(crate) use place::DevelopmentServer;
 use place::Place;
@@ -156,13 +160,13 @@ pub(crate) fn simulate(fleet: &Fleet, into: &Into) -> Result<Option<Outcome>> {
         asked,
         alike,
         templates: templates.len(),
-        mebibytes: longest_mebibytes(),
+        mebibytes: longest_mebibytes_of(std::process::id()),
     }))
 }
 
-/// The largest resident memory of this process, which the kernel keeps.
-fn longest_mebibytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// The largest resident memory of a process, which the kernel keeps.
+fn longest_mebibytes_of(process: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
     kib.unwrap_or_default() / 1024.0

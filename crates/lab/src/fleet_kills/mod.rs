@@ -6,7 +6,6 @@
 
 mod agent;
 mod found;
-mod gateway;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,10 +18,9 @@ use tempfile::TempDir;
 
 use crate::args::FleetKills;
 use crate::chance::Chance;
-use crate::fleet::DevelopmentServer;
+use crate::fleet::{DevelopmentServer, Gateway};
 use agent::{Agent, Task, To};
 use found::{Counts, TABLES};
-use gateway::Gateway;
 
 /// Minutes of each history, at the least, and more for each kill of its recorder; less than a day.
 const MINUTES_MIN: i64 = 40;

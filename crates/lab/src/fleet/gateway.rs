@@ -1,4 +1,4 @@
-//! A gateway between the recorders and the store, in a process of its own.
+//! A gateway between recorders and the store, in a process of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use fleet::from_incident::hash_of_bytes;
 use serde_json::Value;
 
 use crate::product::program;
@@ -18,7 +19,7 @@ const POLL: Duration = Duration::from_millis(50);
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A gateway with a directory of its own, which writes to a store.
-pub(super) struct Gateway {
+pub(crate) struct Gateway {
     below: PathBuf,
     store: String,
     port: u16,
@@ -27,7 +28,7 @@ pub(super) struct Gateway {
 
 impl Gateway {
     /// Starts one.
-    pub(super) fn start(below: &Path, store: &str) -> Result<Self> {
+    pub(crate) fn start(below: &Path, store: &str) -> Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut gateway = Self {
             below: below.to_owned(),
@@ -40,12 +41,12 @@ impl Gateway {
     }
 
     /// What recorders have as their fleet.
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("gateway+http://127.0.0.1:{}", self.port)
     }
 
     /// The token of a recorder that sends for servers of any host.
-    pub(super) fn token(&self, host: &str) -> Result<String> {
+    pub(crate) fn token(&self, host: &str) -> Result<String> {
         let output = self.command()?.args(["add-host", host, "--any"]).output()?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
@@ -53,14 +54,34 @@ impl Gateway {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
+    /// Lets these hosts send, each with its token; before it is started. As `add-host` writes them, which is a process for
+    /// each.
+    pub(crate) fn let_send<'a>(
+        below: &Path,
+        hosts: impl Iterator<Item = (&'a str, String)>,
+    ) -> Result<()> {
+        let dir = below.join("gateway");
+        std::fs::create_dir_all(&dir)?;
+        let lines: String = hosts
+            .map(|(name, token)| format!("{name} {}\n", hash_of_bytes(token.as_bytes())))
+            .collect();
+        std::fs::write(dir.join("hosts"), lines)?;
+        Ok(())
+    }
+
+    /// Its process.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     /// Kills it, and starts it again on the same files.
-    pub(super) fn kill_and_start(&mut self) -> Result<()> {
+    pub(crate) fn kill_and_start(&mut self) -> Result<()> {
         self.kill();
         self.run()
     }
 
     /// Until the store has all that it took.
-    pub(super) fn wait_until_stored(&self, longest: Duration) -> Result<()> {
+    pub(crate) fn wait_until_stored(&self, longest: Duration) -> Result<()> {
         let end = Instant::now() + longest;
         loop {
             let health = self.health()?;
