@@ -74,10 +74,16 @@ impl KnownInFleet {
             1 => ", once".to_owned(),
             stalls => format!(", {stalls} times"),
         };
+        let who = match (servers, all) {
+            (0, 1) => "the only server there has not".to_owned(),
+            (_, 1) => "the only server there".to_owned(),
+            (0, all) => format!("none of {all} servers"),
+            (servers, all) => format!("{servers} of {all} servers"),
+        };
         let had = match self.stalls {
-            0 => format!("none of {all} servers had this cause in the last {days} days"),
+            0 => format!("{who} had this cause in the last {days} days"),
             _ => format!(
-                "{servers} of {all} servers had this cause in the last {days} days{often}, {} in total",
+                "{who} had this cause in the last {days} days{often}, {} in total",
                 format::seconds(self.stall_seconds)
             ),
         };
