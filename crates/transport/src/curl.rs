@@ -19,13 +19,14 @@ pub fn installed() -> Option<&'static str> {
     CURL.into_iter().find(|path| Path::new(path).exists())
 }
 
-/// Posts. Address and header lines, in which passwords are, go through a private file: everybody on the host can read the
-/// arguments of programs.
+/// One request by this method. Address and header lines, in which passwords are, go through a private file: everybody on
+/// the host can read the arguments of programs.
 ///
 /// # Errors
 ///
 /// Why there is no answer, in a few words.
 pub fn exchange(
+    method: &str,
     url: &str,
     headers: &[String],
     body: &[u8],
@@ -35,7 +36,7 @@ pub fn exchange(
     let told = |error: std::io::Error| error.to_string();
     let curl = installed().ok_or("https goes through curl, which is not installed")?;
     let mut config = tempfile::NamedTempFile::new().map_err(told)?;
-    let mut lines = format!("url = \"{}\"\n", quoted(url));
+    let mut lines = format!("url = \"{}\"\nrequest = \"{method}\"\n", quoted(url));
     for line in headers {
         lines += &format!("header = \"{}\"\n", quoted(line));
     }

@@ -1,6 +1,7 @@
 //! Where ClickHouse listens, and as whom we come.
 
 use super::failure::Failure;
+use crate::endpoint::Endpoint;
 
 /// The database when the URL names none.
 const DATABASE: &str = "freezeframe";
@@ -8,12 +9,8 @@ const DATABASE: &str = "freezeframe";
 /// A server by its URL: `http://USER:PASSWORD@HOST:8123/DATABASE`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
-    /// By https.
-    pub(super) is_tls: bool,
-    /// Name or address, without brackets.
-    pub(super) host: String,
-    /// The port of the HTTP interface.
-    pub(super) port: u16,
+    /// Its HTTP interface.
+    pub(super) endpoint: Endpoint,
     /// The database with the tables.
     pub(super) database: String,
     pub(super) user: String,
@@ -54,24 +51,8 @@ impl Address {
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let decoded =
             |text: &str| decode(text).ok_or_else(|| wrong("user or password has a wrong % escape"));
-        let (host, port) = match place.strip_prefix('[') {
-            Some(rest) => rest
-                .split_once(']')
-                .map(|(host, rest)| (host, rest.strip_prefix(':'))),
-            None => Some(match place.rsplit_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (place, None),
-            }),
-        }
-        .filter(|(host, _)| {
-            !host.is_empty() && !host.contains(|c: char| c.is_control() || c == ' ')
-        })
-        .ok_or_else(|| wrong("the URL names no host"))?;
-        let port = match port {
-            Some(port) => port.parse().map_err(|_| wrong("the port is no number"))?,
-            None if is_tls => 8443,
-            None => 8123,
-        };
+        let default_port = if is_tls { 8443 } else { 8123 };
+        let endpoint = Endpoint::parse(place, is_tls, default_port).map_err(wrong)?;
         let database = match path.trim_end_matches('/') {
             "" => DATABASE,
             path => path,
@@ -83,9 +64,7 @@ impl Address {
             return Err(wrong("a database name may have only letters, digits and _"));
         }
         Ok(Self {
-            is_tls,
-            host: host.to_owned(),
-            port,
+            endpoint,
             database: database.to_owned(),
             user: decoded(user)?,
             password: decoded(password)?,
@@ -100,7 +79,7 @@ impl Address {
 
     /// Whether it is reached by https.
     pub fn is_https(&self) -> bool {
-        self.is_tls
+        self.endpoint.is_tls
     }
 
     /// With this password instead of the URL's, which everybody on the host may see.
@@ -116,18 +95,10 @@ impl Address {
         Self { ca_file, ..self }
     }
 
-    /// Host and port, as a URL and the head of a request have them.
-    pub(super) fn authority(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
-        }
-    }
-
     /// For messages: without user and password.
     pub fn shown(&self) -> String {
-        let scheme = if self.is_tls { "https" } else { "http" };
-        format!("{scheme}://{}/{}", self.authority(), self.database)
+        let scheme = if self.is_https() { "https" } else { "http" };
+        format!("{scheme}://{}/{}", self.endpoint.authority(), self.database)
     }
 }
 
@@ -147,25 +118,6 @@ fn decode(text: &str) -> Option<String> {
     (!text.contains(char::is_control)).then_some(text)
 }
 
-/// As a value in a URL.
-pub(super) fn encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(byte.into());
-            }
-            byte => {
-                let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
-                out.push('%');
-                out.push(digit(byte >> 4).to_ascii_uppercase());
-                out.push(digit(byte & 15).to_ascii_uppercase());
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,7 +125,7 @@ mod tests {
     #[test]
     fn an_address_is_read_and_shown_without_its_password() {
         let address = Address::parse("http://me:p%40ss@db1:9000/fleet").unwrap();
-        assert_eq!((address.host.as_str(), address.port), ("db1", 9000));
+        assert_eq!(address.endpoint.authority(), "db1:9000");
         assert_eq!(
             (address.user.as_str(), address.password.as_str()),
             ("me", "p@ss")
@@ -195,10 +147,5 @@ mod tests {
             let said = Address::parse(url).unwrap_err().said;
             assert!(!said.contains("secret") && !said.contains('\n'), "{said}");
         }
-    }
-
-    #[test]
-    fn values_are_written_for_a_url() {
-        assert_eq!(encode("a b&c=ü'"), "a%20b%26c%3D%C3%BC%27");
     }
 }

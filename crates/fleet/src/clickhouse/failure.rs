@@ -84,7 +84,7 @@ const WRONG: [(u32, &str); 11] = [
 
 impl Failure {
     /// The server cannot be reached, or its answer was lost.
-    pub(super) fn unreachable(whom: &str, what: impl fmt::Display) -> Self {
+    pub(crate) fn unreachable(whom: &str, what: impl fmt::Display) -> Self {
         Self {
             then: Then::Retry,
             code: None,

@@ -6,8 +6,9 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::address::{Address, encode};
+use super::address::Address;
 use super::failure::Failure;
+use crate::endpoint::{Request, escaped, user_agent};
 
 /// Bodies from this size on are packed.
 const PACKED_FROM_BYTES: usize = 4096;
@@ -25,11 +26,10 @@ pub(super) fn post(
         target.push(if index == 0 { '?' } else { '&' });
         target += name;
         target.push('=');
-        target += &encode(value);
+        target += &escaped(value);
     }
-    let authority = address.authority();
     let mut headers = vec![
-        format!("User-Agent: freezeframe/{}", env!("CARGO_PKG_VERSION")),
+        user_agent(),
         "Content-Type: application/octet-stream".to_owned(),
     ];
     if !address.user.is_empty() {
@@ -45,23 +45,15 @@ pub(super) fn post(
         body = packed.map_err(|error| Failure::stop(&whom, error))?;
         headers.push("Content-Encoding: gzip".to_owned());
     }
-    let answer = if address.is_tls {
-        let url = format!("https://{authority}{target}");
-        let ca_file = address.ca_file.as_deref();
-        transport::curl::exchange(&url, &headers, &body, ca_file, deadline)
-    } else {
-        let mut head = format!("POST {target} HTTP/1.1\r\nHost: {authority}\r\n");
-        for line in &headers {
-            head += line;
-            head += "\r\n";
-        }
-        head += &format!(
-            "Content-Length: {}\r\nConnection: close\r\n\r\n",
-            body.len()
-        );
-        let place = (address.host.as_str(), address.port);
-        transport::http::exchange(place, &[head.as_bytes(), &body], deadline)
+    let request = Request {
+        method: "POST",
+        target: &target,
+        headers: &headers,
+        body: &body,
     };
+    let answer = address
+        .endpoint
+        .exchange(&request, address.ca_file.as_deref(), deadline);
     let answer = answer.map_err(|what| Failure::unreachable(&whom, what))?;
     match (answer.status, answer.code) {
         (200, None) => Ok(answer.body),

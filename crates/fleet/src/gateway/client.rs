@@ -6,6 +6,7 @@ use crate::any_store::Access;
 use crate::batch::Batch;
 use crate::batch_bytes;
 use crate::clickhouse::{Failure, Then, line};
+use crate::endpoint::{Endpoint, Request, user_agent};
 
 /// What the URL of a gateway begins with.
 const SCHEME_HTTP: &str = "gateway+http://";
@@ -27,9 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// A gateway by its URL, `gateway+http://HOST:9308`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Gateway {
-    is_tls: bool,
-    host: String,
-    port: u16,
+    endpoint: Endpoint,
     /// Where a proxy puts it; empty, or begins with a slash.
     path: String,
     access: Access,
@@ -65,32 +64,16 @@ impl Gateway {
                 "a gateway's URL has no user: the token of the host says who sends",
             ));
         }
-        let (host, port) = match authority.strip_prefix('[') {
-            Some(rest) => rest
-                .split_once(']')
-                .map(|(host, rest)| (host, rest.strip_prefix(':'))),
-            None => Some(match authority.rsplit_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (authority, None),
-            }),
-        }
-        .filter(|(host, _)| !host.is_empty())
-        .ok_or_else(|| wrong("the URL names no host"))?;
-        let port = match port {
-            Some(port) => port.parse().map_err(|_| wrong("the port is no number"))?,
-            None if is_tls => PORT_TLS,
-            None => PORT,
-        };
+        let default_port = if is_tls { PORT_TLS } else { PORT };
+        let endpoint = Endpoint::parse(authority, is_tls, default_port).map_err(wrong)?;
         let path = path.trim_end_matches('/');
-        // They become lines of a request.
-        let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_plain(host) || !is_plain(path) || path.contains(['?', '#']) {
+        // It becomes a line of a request.
+        let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_plain || path.contains(['?', '#']) {
             return Err(wrong("the URL has characters that it may not have"));
         }
         Ok(Self {
-            is_tls,
-            host: host.to_owned(),
-            port,
+            endpoint,
             path: match path {
                 "" => String::new(),
                 path => format!("/{path}"),
@@ -107,24 +90,17 @@ impl Gateway {
 
     /// Whether it is reached by https.
     pub fn is_https(&self) -> bool {
-        self.is_tls
+        self.endpoint.is_tls
     }
 
     /// For messages.
     pub fn shown(&self) -> String {
-        let scheme = if self.is_tls {
+        let scheme = if self.is_https() {
             SCHEME_HTTPS
         } else {
             SCHEME_HTTP
         };
-        format!("{scheme}{}{}", self.authority(), self.path)
-    }
-
-    fn authority(&self) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{}", self.host, self.port),
-            false => format!("{}:{}", self.host, self.port),
-        }
+        format!("{scheme}{}{}", self.endpoint.authority(), self.path)
     }
 
     /// Sends a batch; afterwards it is on the gateway's disk.
@@ -164,25 +140,21 @@ impl Gateway {
                 "the host's token is missing: `freezeframe fleet gateway add-host` makes one",
             ));
         };
-        let (authority, target) = (self.authority(), format!("{}{path}", self.path));
+        let target = format!("{}{path}", self.path);
         let headers = [
-            format!("User-Agent: freezeframe/{}", env!("CARGO_PKG_VERSION")),
+            user_agent(),
             "Content-Type: application/octet-stream".to_owned(),
             format!("Authorization: Bearer {token}"),
         ];
-        let answer = if self.is_tls {
-            let url = format!("https://{authority}{target}");
-            let ca_file = self.access.ca_file.as_deref();
-            transport::curl::exchange(&url, &headers, body, ca_file, DEADLINE)
-        } else {
-            let head = format!(
-                "POST {target} HTTP/1.1\r\nHost: {authority}\r\n{}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                headers.join("\r\n"),
-                body.len()
-            );
-            let place = (self.host.as_str(), self.port);
-            transport::http::exchange(place, &[head.as_bytes(), body], DEADLINE)
+        let request = Request {
+            method: "POST",
+            target: &target,
+            headers: &headers,
+            body,
         };
+        let answer = self
+            .endpoint
+            .exchange(&request, self.access.ca_file.as_deref(), DEADLINE);
         let answer = answer.map_err(|what| Failure {
             then: Then::Retry,
             code: None,

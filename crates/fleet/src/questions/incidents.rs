@@ -27,6 +27,7 @@ pub static VIEW: Question = Question {
         column("trigger", "TRIGGER", Format::Text),
         column("functions", "HEAVIEST FUNCTIONS", Format::List),
         column("frame", "FILE", Format::File),
+        column("frame_sha256", "", Format::Text),
     ],
     days: 400,
     empty: "No incident is in the store from that time.",

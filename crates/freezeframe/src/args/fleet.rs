@@ -53,6 +53,16 @@ are kept.")]
   freezeframe fleet ask unnamed --dir /mnt/frames --json | jq -r '.rows[].frame'
   freezeframe fleet ask builds --sql             print the SQL that it runs")]
     Ask(FleetAsk),
+    /// Fetch the file of an incident from where the recorders put it ([fleet] frames).
+    #[command(after_help = "Examples:
+  freezeframe fleet fetch 3306-20261120T233015.123Z
+  freezeframe fleet fetch 3306-20261120T233015.123Z -o /tmp/x.frame
+  freezeframe fleet fetch --url http://USER@db1:8123/freezeframe 3306-20261120T233015.123Z
+
+The key to a store that speaks S3 is read from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+AWS_SESSION_TOKEN. Only files below --frames are fetched, and only if their SHA-256 is the one in
+the table. They are redacted: pseudonyms, no literals.")]
+    Fetch(FleetFetch),
     /// Collect what many recorders send, and write it to the store together; for over 200 hosts.
     #[command(after_help = "Examples:
   freezeframe fleet gateway --url http://USER@db1:8123/freezeframe --salt-file fleet.salt
@@ -147,6 +157,30 @@ pub(crate) struct FleetAsk {
     /// Directory of your own causes, for --dir and --incident [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]
     #[arg(long, value_name = "DIR")]
     pub(crate) causes: Option<PathBuf>,
+    /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetFetch {
+    /// The incident: its name, or its id, as `fleet ask` shows it
+    #[arg(value_name = "INCIDENT")]
+    pub(crate) incident: String,
+    /// Store: sqlite:///DIR/FILE, or http://USER@HOST:8123/DATABASE with the password in $FREEZEFRAME_FLEET_PASSWORD [default: [fleet] url of the configuration]
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: FleetAccess,
+    /// Where recorders put files: /DIRECTORY, or s3+https://HOST/BUCKET/FOLDER [default: [fleet] frames of the configuration]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) frames: Option<String>,
+    /// File to write [default: INCIDENT.frame in this directory]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -23,7 +23,7 @@ pub(crate) use causes::{Causes, CausesCommand, CausesCommon};
 pub(crate) use compare::Compare;
 pub(crate) use export::{Export, WhenArg};
 pub(crate) use fix::Fix;
-pub(crate) use fleet::{Fleet, FleetAdd, FleetAsk, FleetCommand, FleetInit};
+pub(crate) use fleet::{Fleet, FleetAdd, FleetAsk, FleetCommand, FleetFetch, FleetInit};
 pub(crate) use gateway::{Gateway, GatewayAddHost, GatewayCommand, GatewayRemoveHost};
 pub(crate) use grants::Grants;
 pub(crate) use import::Import;

@@ -18,6 +18,7 @@ use store::{HistoryWindow, history_coverage, read_history, read_summary, state_d
 use super::FeedState;
 use super::config::{Fleet, Place};
 use super::cursor::Cursor;
+use super::frames::{Frames, folder};
 use super::remedies::Remedies;
 use super::spool::{Kind, Spool};
 use crate::fleet::read::incident_rows;
@@ -87,8 +88,14 @@ impl Collector {
     }
 
     /// Collects what is there, for a moment; whether there is more.
-    pub(super) fn turn(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
-        let more = self.next_incident(spool, state, now)?;
+    pub(super) fn turn(
+        &mut self,
+        spool: &mut Spool,
+        frames: Option<&Frames>,
+        state: &FeedState,
+        now: i64,
+    ) -> Result<bool> {
+        let more = self.next_incident(spool, frames, state, now)?;
         // A directory gets the incidents alone.
         if matches!(self.fleet.place, Place::Directory(_)) {
             return Ok(more);
@@ -100,7 +107,13 @@ impl Collector {
         Ok(more)
     }
 
-    fn next_incident(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> Result<bool> {
+    fn next_incident(
+        &mut self,
+        spool: &mut Spool,
+        files: Option<&Frames>,
+        state: &FeedState,
+        now: i64,
+    ) -> Result<bool> {
         let found = frames(&self.dir);
         let new: Vec<&String> = found.difference(&self.cursor.incidents).collect();
         let written = |name: &&String| {
@@ -122,7 +135,7 @@ impl Collector {
         let sent = match &self.fleet.place {
             Place::Directory(to) => self.share(&path, to, state, now),
             Place::Store(..) | Place::Gateway(_) => self
-                .spool_incident(&path, written, spool, state)
+                .spool_incident(&path, written, spool, files, state)
                 .map(|(end, host)| {
                     self.remedies.saw(&host, &mut self.cursor);
                     self.cursor.seconds_until = self.cursor.seconds_until.max(end + AROUND);
@@ -150,6 +163,7 @@ impl Collector {
         path: &Path,
         written: SystemTime,
         spool: &mut Spool,
+        files: Option<&Frames>,
         state: &FeedState,
     ) -> Result<(i64, HostRow), Trouble> {
         // Not of now: whoever is killed over it makes the same batches again. `fleet add` judges later.
@@ -158,6 +172,13 @@ impl Collector {
         let mut rows = incident_rows(path, &self.salt, judged).map_err(Trouble::Never)?;
         rows.host.cluster.clone_from(&self.fleet.cluster);
         rows.host.labels = self.labels_of(&rows.host.label);
+        if let Some(files) = files {
+            let kept = files.keep(path, &rows.host.host, &self.salt, state);
+            let kept = kept.map_err(Trouble::Never)?;
+            rows.incident.frame_key = kept.key;
+            rows.incident.frame_bytes = kept.bytes;
+            rows.incident.frame_sha256 = kept.sha256;
+        }
         let (onset, duration) = (rows.incident.onset.0, rows.incident.duration_ms);
         let (begin, end) = (onset / 1000, (onset + i64::from(duration)) / 1000);
         let seconds = self.seconds_around(&rows.host.host_id, begin..end);
@@ -215,7 +236,7 @@ impl Collector {
         let summary = read_summary(path).map_err(|error| Trouble::Never(error.into()))?;
         let bytes =
             crate::export::shared_file(path, &self.salt, &self.own_dir).map_err(Trouble::Never)?;
-        let dir = to.join(summary.host.replace(['/', '\0'], "_"));
+        let dir = to.join(folder(&summary.host));
         store::make_private_dir(&dir).map_err(wait)?;
         let name = path.file_name().unwrap_or_default();
         store::write_private(&dir.join(name), &bytes).map_err(wait)?;

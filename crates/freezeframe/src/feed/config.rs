@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fleet::any_store::Access;
 use fleet::gateway::Gateway;
+use fleet::s3;
 use fleet::url::{StoreUrl, is_gateway};
 use serde::Deserialize;
 
+use super::frames::FramePlace;
 use crate::fleet::{salt, store_url};
 
 /// What may wait for the fleet, MiB: weeks of minutes of a server, or hundreds of incidents.
@@ -27,6 +29,10 @@ pub(crate) struct FleetConfig {
     cluster: String,
     /// What may wait for it.
     spool_mebibytes: Option<u64>,
+    /// Where files of incidents go: a store that speaks S3, or a directory.
+    frames: Option<String>,
+    /// The region of that store's bucket.
+    frames_region: Option<String>,
 }
 
 /// Where the fleet is.
@@ -49,6 +55,8 @@ pub(super) struct Fleet {
     pub(super) salt_file: PathBuf,
     pub(super) cluster: String,
     pub(super) spool_bytes: u64,
+    /// Where files of incidents go, beside the rows.
+    pub(super) frames: Option<FramePlace>,
 }
 
 impl FleetConfig {
@@ -59,14 +67,27 @@ impl FleetConfig {
     /// When it is not well formed. What is missing on the disk now is none of that.
     pub(super) fn fleet(&self) -> Result<Option<Fleet>> {
         let Some(url) = &self.url else {
-            if self.salt_file.is_some() || self.ca_file.is_some() || !self.cluster.is_empty() {
+            if self.salt_file.is_some()
+                || self.ca_file.is_some()
+                || self.frames.is_some()
+                || !self.cluster.is_empty()
+            {
                 bail!("fleet: url = \"…\" is missing, so nothing is sent");
             }
             return Ok(None);
         };
+        let frames = self.frames().context("fleet: frames")?;
+        if frames.is_some() && url.starts_with('/') {
+            bail!("fleet: frames: the incidents go to the directory of url already");
+        }
+        // It is for whoever speaks https.
+        let ca_file = match &frames {
+            Some(FramePlace::S3(place, _)) if place.is_https() && !is_https(url) => None,
+            _ => self.ca_file.as_deref(),
+        };
         let place = match url.starts_with('/') {
             true => Place::Directory(PathBuf::from(url)),
-            false if is_gateway(url) => Place::Gateway(self.gateway(url)?),
+            false if is_gateway(url) => Place::Gateway(self.gateway(url, ca_file)?),
             false => {
                 let store = store_url::parse(url).context("fleet: url")?;
                 if let StoreUrl::Sqlite(path) = &store
@@ -74,7 +95,7 @@ impl FleetConfig {
                 {
                     bail!("fleet: url: '{url}' is not absolute: sqlite:///DIR/FILE");
                 }
-                let access = store_url::access(&store, self.ca_file.as_deref()).context("fleet")?;
+                let access = store_url::access(&store, ca_file).context("fleet")?;
                 Place::Store(store, access)
             }
         };
@@ -98,17 +119,50 @@ impl FleetConfig {
             salt_file,
             cluster: self.cluster.clone(),
             spool_bytes: mebibytes.saturating_mul(1 << 20),
+            frames,
         }))
     }
 
-    fn gateway(&self, url: &str) -> Result<Gateway> {
+    fn frames(&self) -> Result<Option<FramePlace>> {
+        match (&self.frames, &self.frames_region) {
+            (Some(text), _) => self.frames_at(text).map(Some),
+            (None, Some(_)) => bail!("is missing, so frames_region is of no use"),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn frames_at(&self, text: &str) -> Result<FramePlace> {
+        if text.starts_with('/') {
+            return Ok(FramePlace::Directory(PathBuf::from(text)));
+        }
+        if !s3::is_s3(text) {
+            bail!("'{text}' is no place for files: /DIRECTORY, or s3+https://HOST/BUCKET/FOLDER");
+        }
+        let place = s3::Place::parse(text)?;
+        let ca_file = self.ca_file.as_deref().filter(|_| place.is_https());
+        let access = store_url::frame_access(self.frames_region.as_deref(), ca_file)?;
+        Ok(FramePlace::S3(place, access))
+    }
+
+    /// Where recorders put files of incidents: there, else where this configuration says.
+    ///
+    /// # Errors
+    ///
+    /// When that is no place for them, or nothing says it.
+    pub(crate) fn frame_place(&self, place: Option<&str>) -> Result<FramePlace> {
+        let place = place.or(self.frames.as_deref());
+        let place = place.context("nothing says where recorders put files: --frames PLACE")?;
+        self.frames_at(place)
+    }
+
+    fn gateway(&self, url: &str, ca_file: Option<&Path>) -> Result<Gateway> {
         let gateway = Gateway::parse(url).context("fleet: url")?;
-        if self.ca_file.is_some() && !gateway.is_https() {
+        if ca_file.is_some() && !gateway.is_https() {
             bail!("fleet: ca_file is only for gateway+https://");
         }
         Ok(gateway.with_access(Access {
             password: store_url::password().context("fleet")?,
-            ca_file: self.ca_file.clone(),
+            ca_file: ca_file.map(Path::to_owned),
         }))
     }
 }
@@ -165,6 +219,11 @@ impl Fleet {
     }
 }
 
+fn is_https(url: &str) -> bool {
+    let lower = url.to_ascii_lowercase();
+    lower.starts_with("https://") || lower.starts_with("gateway+https://")
+}
+
 /// Whether a fleet is well formed.
 pub(crate) fn check(config: &FleetConfig) -> Result<()> {
     config.fleet().map(|_| ())
@@ -184,6 +243,13 @@ mod tests {
         let one = fleet("url = 'sqlite:///x/fleet.db'").unwrap().unwrap();
         assert_eq!(one.salt_file, Path::new("/x/fleet.db.salt"));
         assert_eq!(one.spool_bytes, 256 << 20);
+        assert_eq!(one.frames, None);
+        let with_files = "url = 'sqlite:///x/fleet.db'\nca_file = '/ca.pem'\nframes = 's3+https://s3.example/stalls'";
+        let Some(FramePlace::S3(place, access)) = fleet(with_files).unwrap().unwrap().frames else {
+            panic!("it is a store that speaks S3");
+        };
+        assert_eq!(place.url(), "s3+https://s3.example/stalls");
+        assert_eq!(access.ca_file.as_deref(), Some(Path::new("/ca.pem")));
         let one = fleet("url = '/mnt/frames'").unwrap().unwrap();
         assert_eq!(one.place, Place::Directory("/mnt/frames".into()));
     }
@@ -203,6 +269,12 @@ mod tests {
         assert!(told(tls).contains("gateway+https://"));
         let one = "url = 'gateway+http://f1'\nsalt_file = '/x'";
         assert_eq!(fleet(one).unwrap().unwrap().name, "gateway+http://f1:9308");
+        let frames = |frames: &str| told(&format!("url = 'sqlite:///x'\nframes = '{frames}'"));
+        assert!(frames("minio:9000/b").contains("is no place for files"));
+        assert!(frames("s3://b").contains("s3+https://HOST/BUCKET"));
+        assert!(told("url = '/mnt'\nframes = '/mnt'").contains("already"));
+        assert!(told("frames = '/mnt'").contains("is missing"));
+        assert!(told("url = 'sqlite:///x'\nframes_region = 'eu'").contains("of no use"));
         let one = "url = 'http://me@db1/f'\nsalt_file = '/x'";
         assert_eq!(fleet(one).unwrap().unwrap().name, "http://db1:8123/f");
     }

@@ -10,6 +10,7 @@
 mod collect;
 mod config;
 mod cursor;
+mod frames;
 mod reachability;
 mod remedies;
 mod send;
@@ -30,6 +31,7 @@ use rustix::fs::FlockOperation;
 use collect::Collector;
 use config::Fleet;
 pub(crate) use config::{FleetConfig, check};
+use frames::Frames;
 pub(crate) use reachability::{FleetReached, reached};
 use send::Sender;
 use spool::{Kind, Spool, Waiting};
@@ -60,9 +62,10 @@ pub(crate) struct FeedState {
     lost_minutes: AtomicU64,
     lost_incidents: AtomicU64,
     lost_remedies: AtomicU64,
+    lost_frames: AtomicU64,
     sent_at: AtomicI64,
     /// What is wrong with each part, if anything.
-    troubles: Mutex<[Option<String>; 2]>,
+    troubles: Mutex<[Option<String>; 3]>,
 }
 
 /// What can be in trouble for itself.
@@ -70,6 +73,27 @@ pub(crate) struct FeedState {
 enum Part {
     Collecting = 0,
     Sending = 1,
+    Frames = 2,
+}
+
+/// What can be lost for the fleet.
+#[derive(Debug, Clone, Copy)]
+enum Lost {
+    Minutes,
+    Incidents,
+    Remedies,
+    /// Files of incidents.
+    Frames,
+}
+
+impl From<Kind> for Lost {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Minutes => Self::Minutes,
+            Kind::Evidence | Kind::Judgement => Self::Incidents,
+            Kind::Remedies => Self::Remedies,
+        }
+    }
 }
 
 /// What [`FeedState`] says at one moment.
@@ -81,8 +105,9 @@ pub(crate) struct FeedNow {
     /// Batches that the fleet has, and attempts that failed.
     pub(crate) sent: u64,
     pub(crate) failures: u64,
-    /// Batches that were lost: of minutes, of incidents, of remedies, with the records of fixes that cannot be read.
-    pub(crate) lost: [u64; 3],
+    /// What was lost: batches of minutes, of incidents, of remedies, with the records of fixes that cannot be read; files
+    /// of incidents.
+    pub(crate) lost: [u64; 4],
     /// When the last one was taken, seconds since 1970.
     pub(crate) sent_at: Option<i64>,
     /// What is wrong, if anything.
@@ -101,13 +126,14 @@ impl FeedState {
                 load(&self.lost_minutes),
                 load(&self.lost_incidents),
                 load(&self.lost_remedies),
+                load(&self.lost_frames),
             ],
             sent_at: Some(self.sent_at.load(Ordering::Relaxed)).filter(|at| *at > 0),
             trouble: self.troubles().iter().flatten().next().cloned(),
         }
     }
 
-    fn troubles(&self) -> std::sync::MutexGuard<'_, [Option<String>; 2]> {
+    fn troubles(&self) -> std::sync::MutexGuard<'_, [Option<String>; 3]> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,6 +146,11 @@ impl FeedState {
     fn failed(&self, why: &str) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.trouble(Part::Sending, why);
+    }
+
+    fn frame_failed(&self, why: &str) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.trouble(Part::Frames, why);
     }
 
     /// Loud once, until it works again.
@@ -137,17 +168,19 @@ impl FeedState {
             let what = match part {
                 Part::Collecting => "collects again",
                 Part::Sending => "works again",
+                Part::Frames => "files of incidents are sent again",
             };
             output::note(&format!("fleet: {}: {what}", self.name));
         }
     }
 
-    /// A batch is lost, and why. Loud once.
-    fn lost(&self, kind: Kind, why: &str) {
-        let (count, what) = match kind {
-            Kind::Minutes => (&self.lost_minutes, "minutes"),
-            Kind::Evidence | Kind::Judgement => (&self.lost_incidents, "incidents"),
-            Kind::Remedies => (&self.lost_remedies, "remedies"),
+    /// Something is lost, and why. Loud once.
+    fn lost(&self, lost: impl Into<Lost>, why: &str) {
+        let (count, what) = match lost.into() {
+            Lost::Minutes => (&self.lost_minutes, "minutes"),
+            Lost::Incidents => (&self.lost_incidents, "incidents"),
+            Lost::Remedies => (&self.lost_remedies, "remedies"),
+            Lost::Frames => (&self.lost_frames, "files of incidents"),
         };
         if count.fetch_add(1, Ordering::Relaxed) == 0 {
             output::note(&format!(
@@ -214,6 +247,7 @@ pub(crate) fn start(
 struct Feed {
     collector: Collector,
     sender: Sender,
+    frames: Option<Frames>,
     spool: Spool,
     /// Held as long as we run.
     _lock: File,
@@ -241,6 +275,10 @@ fn begin(
     Ok(Feed {
         collector: Collector::new(dir, &own_dir, fleet.clone(), labels.clone(), &spool, now)?,
         sender: Sender::new(fleet.clone()),
+        frames: fleet
+            .frames
+            .clone()
+            .map(|place| Frames::new(place, &own_dir, fleet.spool_bytes)),
         spool,
         _lock: lock,
     })
@@ -254,7 +292,10 @@ impl Feed {
             let now = crate::fleet::now_ms() / 1000;
             let mut more = false;
             if Instant::now() >= collect_at {
-                match self.collector.turn(&mut self.spool, state, now) {
+                match self
+                    .collector
+                    .turn(&mut self.spool, self.frames.as_ref(), state, now)
+                {
                     Ok(is_more) => {
                         more = is_more;
                         state.works(Part::Collecting);
@@ -276,6 +317,9 @@ impl Feed {
                 }
             }
             state.waits(&self.spool);
+            if let Some(frames) = &mut self.frames {
+                more = frames.turn(state) || more;
+            }
             if !more {
                 std::thread::sleep(NAP);
             }

@@ -23,6 +23,8 @@ pub(crate) struct FleetReached {
     outcome: Result<&'static str>,
     /// Why fixes that root makes would not be sent.
     untold: Option<String>,
+    /// Where files of incidents go, and what is there; nothing where they stay.
+    frames: Option<(String, Result<&'static str>)>,
 }
 
 /// Tries the fleet that is configured, for a recorder with its incidents in `dir`; nothing where none is.
@@ -35,6 +37,10 @@ pub(crate) fn reached(config: &FleetConfig, dir: &Path) -> Result<Option<FleetRe
             Place::Directory(_) => None,
             Place::Store(..) | Place::Gateway(_) => remedies::untold(dir),
         },
+        frames: fleet
+            .frames
+            .as_ref()
+            .map(|place| (place.shown(), place.tried())),
         name: fleet.name,
     }))
 }
@@ -85,7 +91,7 @@ fn signed(salt: &[u8]) -> Batch {
     batch
 }
 
-fn directory(path: &Path) -> Result<()> {
+pub(super) fn directory(path: &Path) -> Result<()> {
     let found = path
         .metadata()
         .with_context(|| path.display().to_string())?;
@@ -98,9 +104,15 @@ fn directory(path: &Path) -> Result<()> {
 impl FleetReached {
     /// Why nothing would arrive, in a line; nothing where it would.
     pub(crate) fn failed(&self) -> Option<String> {
-        // It names the store, or the file of it that is wrong.
-        let error = self.outcome.as_ref().err()?;
-        Some(format!("fleet: {error:#}"))
+        // Each names the store, or the file of it that is wrong.
+        let of_frames = self.frames.as_ref().map(|(_, found)| found.as_ref().err());
+        let errors = [self.outcome.as_ref().err(), of_frames.flatten()];
+        let errors: Vec<String> = errors
+            .into_iter()
+            .flatten()
+            .map(|error| format!("{error:#}"))
+            .collect();
+        (!errors.is_empty()).then(|| format!("fleet: {}", errors.join("; ")))
     }
 
     /// For people.
@@ -109,8 +121,15 @@ impl FleetReached {
             Ok(found) => format!("{}: {found}", self.name),
             Err(_) => format!("{}: nothing can be sent there, see below", self.name),
         };
-        match &self.untold {
+        let text = match &self.untold {
             Some(why) => format!("{text}; root's fixes are not sent: {why}"),
+            None => text,
+        };
+        match &self.frames {
+            Some((name, Ok(found))) => format!("{text}; files of incidents, {name}: {found}"),
+            Some((name, Err(_))) => {
+                format!("{text}; files of incidents cannot be sent to {name}, see below")
+            }
             None => text,
         }
     }
@@ -121,6 +140,14 @@ impl FleetReached {
             Ok(found) => (true, (*found).to_owned()),
             Err(error) => (false, format!("{error:#}")),
         };
-        json!({"name": self.name, "ok": ok, "says": says, "fixes_not_sent": self.untold})
+        let mut all =
+            json!({"name": self.name, "ok": ok, "says": says, "fixes_not_sent": self.untold});
+        if let Some((name, found)) = &self.frames {
+            all["frames"] = match found {
+                Ok(found) => json!({"name": name, "ok": true, "says": found}),
+                Err(error) => json!({"name": name, "ok": false, "says": format!("{error:#}")}),
+            };
+        }
+        all
     }
 }

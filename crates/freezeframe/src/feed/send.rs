@@ -208,7 +208,7 @@ mod tests {
         assert!(head.contains("insert_deduplication_token=0000000000000001-0000000000000002-3&"));
         assert_eq!(pauses, [30, 60, 0]);
         let now = state.now();
-        assert_eq!((now.sent, now.failures, now.lost), (1, 2, [0, 0, 0]));
+        assert_eq!((now.sent, now.failures, now.lost), (1, 2, [0; 4]));
         assert_eq!((now.sent_at, now.trouble), (Some(7), None));
         assert_eq!(spool.size(), (0, 0));
     }
@@ -249,7 +249,7 @@ mod tests {
         let mut sender = sender(port);
         assert!(sender.turn(&mut spool, &state, 7));
         assert!(!sender.turn(&mut spool, &state, 7));
-        assert_eq!((state.now().lost, state.now().sent), ([1, 0, 0], 0));
+        assert_eq!((state.now().lost, state.now().sent), ([1, 0, 0, 0], 0));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

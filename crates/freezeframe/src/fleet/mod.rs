@@ -2,6 +2,7 @@
 
 mod add;
 mod ask;
+mod fetch;
 mod init;
 mod json;
 pub(crate) mod known;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Fleet, gateway: fn(&Gateway) -> Result<ExitCode>) -> Re
         FleetCommand::Init(args) => init::run(args),
         FleetCommand::Add(args) => add::run(args),
         FleetCommand::Ask(args) => ask::run(args),
+        FleetCommand::Fetch(args) => fetch::run(args),
         FleetCommand::Gateway(args) => gateway(args),
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ::fleet::any_store::Access;
 use ::fleet::clickhouse::Address;
+use ::fleet::s3;
 use ::fleet::url::StoreUrl;
 use anyhow::{Context, Result, anyhow, bail};
 use cli::usage;
@@ -13,6 +14,9 @@ const PASSWORD: &str = "FREEZEFRAME_FLEET_PASSWORD";
 
 /// The same as a credential of the service.
 const CREDENTIAL: &str = "fleet-password";
+
+/// The key to the store of files as a credential of the service.
+const FRAME_KEY: &str = "fleet-frames-key";
 
 /// The store of this URL; an error of usage for what is none, or has a password in it.
 pub(crate) fn parse(url: &str) -> Result<StoreUrl> {
@@ -58,15 +62,57 @@ pub(crate) fn access(url: &StoreUrl, ca_file: Option<&Path>) -> Result<Access> {
     })
 }
 
-/// The password: of the environment, else what systemd hands to the service (systemd.exec(5), `LoadCredential=`).
+/// The password: of the environment, else what systemd hands to the service.
 pub(crate) fn password() -> Result<Option<String>> {
-    let (whence, password) = match std::env::var_os(PASSWORD) {
-        Some(password) if !password.is_empty() => (PASSWORD.to_owned(), password.into_string()),
-        _ => {
-            let Some(dir) = std::env::var_os("CREDENTIALS_DIRECTORY") else {
+    secret(PASSWORD, CREDENTIAL)
+}
+
+/// How files of incidents are reached: with the key of the environment, else of the service, `ID:SECRET`.
+pub(crate) fn frame_access(region: Option<&str>, ca_file: Option<&Path>) -> Result<s3::Access> {
+    let of_environment = |name: &str| secret(name, "");
+    let key = match of_environment(s3::KEY_ID)? {
+        Some(id) => Some(s3::Key {
+            id,
+            secret: of_environment(s3::SECRET)?
+                .with_context(|| format!("{}: is missing beside {}", s3::SECRET, s3::KEY_ID))?,
+            token: of_environment(s3::TOKEN)?,
+        }),
+        None => match secret("", FRAME_KEY)? {
+            Some(line) => {
+                let (id, secret) = line
+                    .split_once(':')
+                    .with_context(|| format!("{FRAME_KEY}: one line ID:SECRET expected"))?;
+                Some(s3::Key {
+                    id: id.to_owned(),
+                    secret: secret.to_owned(),
+                    token: None,
+                })
+            }
+            None => None,
+        },
+    };
+    Ok(s3::Access {
+        key,
+        region: region.unwrap_or(s3::REGION).to_owned(),
+        ca_file: ca_file.map(Path::to_owned),
+    })
+}
+
+/// A secret of one line: of this variable of the environment, else the credential of this name that systemd hands to the
+/// service (systemd.exec(5), `LoadCredential=`). An empty name means none.
+fn secret(variable: &str, credential: &str) -> Result<Option<String>> {
+    let of_environment = match variable {
+        "" => None,
+        name => std::env::var_os(name).filter(|secret| !secret.is_empty()),
+    };
+    let (whence, secret) = match of_environment {
+        Some(secret) => (variable.to_owned(), secret.into_string()),
+        None => {
+            let dir = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|_| !credential.is_empty());
+            let Some(dir) = dir else {
                 return Ok(None);
             };
-            let path = Path::new(&dir).join(CREDENTIAL);
+            let path = Path::new(&dir).join(credential);
             match std::fs::read_to_string(&path) {
                 Ok(text) => (
                     path.display().to_string(),
@@ -78,9 +124,9 @@ pub(crate) fn password() -> Result<Option<String>> {
         }
     };
     // It becomes a line of a request.
-    let password = password
+    let secret = secret
         .ok()
-        .filter(|password| !password.contains(char::is_control));
-    let wrong = || anyhow!("{whence}: not a password: one line of UTF-8 expected");
-    password.map(Some).ok_or_else(wrong)
+        .filter(|secret| !secret.contains(char::is_control));
+    let wrong = || anyhow!("{whence}: not a secret: one line of UTF-8 expected");
+    secret.map(Some).ok_or_else(wrong)
 }

@@ -25,7 +25,7 @@ pub(super) fn post(
     let mut lines = vec!["Content-Type: application/json".to_owned()];
     lines.extend_from_slice(headers);
     let ca_file = target.ca_file.as_deref();
-    match transport::curl::exchange(url, &lines, body.as_bytes(), ca_file, deadline) {
+    match transport::curl::exchange("POST", url, &lines, body.as_bytes(), ca_file, deadline) {
         Ok(answer) => judge(whom, answer.status),
         Err(said) => Err(Failure::Later(format!("{whom}: {said}"))),
     }

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::event_kind::EventKind;
-use super::hmac;
 use super::otlp;
 use super::words::{class, first_remedy, sentence, server, summary, text};
 
@@ -96,7 +95,7 @@ fn signed(body: &Value, secret: Option<&str>, now_ms: i64) -> Message {
     let headers = secret.map(|secret| {
         // With the time in it an old post cannot be sent again as a new one.
         let seconds = now_ms / 1000;
-        let code = hmac::hex(secret.as_bytes(), format!("{seconds}.{body}").as_bytes());
+        let code = transport::hmac::hex(secret.as_bytes(), format!("{seconds}.{body}").as_bytes());
         vec![
             format!("X-Freezeframe-Timestamp: {seconds}"),
             format!("X-Freezeframe-Signature: sha256={code}"),
@@ -278,7 +277,7 @@ mod tests {
             "X-Freezeframe-Timestamp: 1790000000".to_owned(),
             format!(
                 "X-Freezeframe-Signature: sha256={}",
-                hmac::hex(b"key", over.as_bytes())
+                transport::hmac::hex(b"key", over.as_bytes())
             ),
         ];
         assert_eq!(message.headers, expected);

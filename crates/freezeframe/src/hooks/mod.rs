@@ -11,7 +11,6 @@ mod curl;
 mod event_kind;
 mod failure;
 mod format;
-mod hmac;
 mod otlp;
 mod post;
 mod program;

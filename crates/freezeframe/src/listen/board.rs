@@ -295,6 +295,7 @@ impl Board {
                         "lost_minutes": now.lost[0],
                         "lost_incidents": now.lost[1],
                         "lost_remedies": now.lost[2],
+                        "lost_frames": now.lost[3],
                     });
                 }
                 all

@@ -119,7 +119,7 @@ fn fleet(text: &mut Text, board: &Board) {
     let Some(now) = board.feed_now() else {
         return;
     };
-    let [minutes, incidents, remedies] = now.lost;
+    let [minutes, incidents, remedies, frames] = now.lost;
     for (name, kind, help, value) in [
         (
             "fleet_up",
@@ -159,11 +159,12 @@ fn fleet(text: &mut Text, board: &Board) {
     text.head(
         name,
         "counter",
-        "Batches that the fleet will not get, by what they are of.",
+        "Batches and files of incidents that the fleet will not get, by what they are of.",
     );
     text.value(name, &[("what", "minutes")], minutes as f64);
     text.value(name, &[("what", "incidents")], incidents as f64);
     text.value(name, &[("what", "remedies")], remedies as f64);
+    text.value(name, &[("what", "frames")], frames as f64);
     if let Some(at) = now.sent_at {
         let name = "fleet_last_sent_timestamp_seconds";
         text.head(

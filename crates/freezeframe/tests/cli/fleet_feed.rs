@@ -94,8 +94,12 @@ impl Room {
         self.dir.path().join("state")
     }
 
+    pub(crate) fn config(&self) -> &Path {
+        &self.config
+    }
+
     /// An incident of its own five minutes.
-    fn incident(&self, begin: i64, number: i64) {
+    pub(crate) fn incident(&self, begin: i64, number: i64) {
         let host = HOSTS[1 + usize::try_from(number % 2).unwrap()];
         let function = ["spin", "sort", "wait"][usize::try_from(number % 3).unwrap()];
         let mut one = incident(host, 1, function);
@@ -116,6 +120,8 @@ impl Room {
             .args(["--socket", "/nonexistent/mysqld.sock"])
             .args(more)
             .env("FREEZEFRAME_FLEET_PASSWORD", "s3cret word")
+            .env("AWS_ACCESS_KEY_ID", "KEY")
+            .env("AWS_SECRET_ACCESS_KEY", "s3cret")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -123,7 +129,7 @@ impl Room {
     }
 
     /// How far the fleet was fed, and batches that wait.
-    fn fed(&self) -> (Value, usize) {
+    pub(crate) fn fed(&self) -> (Value, usize) {
         let dir = self.state().join("fleet");
         let cursor = std::fs::read(dir.join("fed.json")).unwrap();
         let files = std::fs::read_dir(dir).unwrap().flatten();

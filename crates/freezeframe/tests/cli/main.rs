@@ -20,6 +20,7 @@ mod first_look;
 mod fleet;
 mod fleet_feed;
 mod fleet_fixes;
+mod fleet_frames;
 mod fleet_gateway;
 mod fleet_gateway_killed;
 mod given;

@@ -7,6 +7,7 @@ use diagnosis::Level;
 use fleet::any_store::{AnyError, AnyStore};
 use fleet::cells::{self, Cells};
 use fleet::questions::views;
+use fleet::s3;
 use fleet::sqlite::Given;
 use report::served::{FleetIncident, FleetStall, NewStatement, Relative, StallsView};
 
@@ -143,6 +144,7 @@ pub(super) fn beside(view: FleetIncident, index: &Index) -> FleetIncident {
     let relatives = view.relatives.into_iter();
     let command = match (&stall.own, stall.frame.as_str()) {
         (Some(_), _) | (None, "") => String::new(),
+        (None, url) if s3::is_s3(url) => format!("freezeframe fleet fetch {}", view.name),
         (None, path) => format!("freezeframe explain {}", explain::argument(Path::new(path))),
     };
     FleetIncident {

@@ -1,12 +1,12 @@
-//! HMAC-SHA256 (RFC 2104), by which a receiver knows that a post is ours.
+//! HMAC-SHA256 (RFC 2104): by it a receiver of hooks knows that a post is ours, and a store of files who asks.
 
 use sha2::{Digest, Sha256};
 
 /// Block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
-/// The code of a message, in hexadecimal.
-pub(super) fn hex(key: &[u8], message: &[u8]) -> String {
+/// The code of a message.
+pub fn code(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mut block = [0_u8; BLOCK];
     let short;
     let key = if key.len() > BLOCK {
@@ -20,7 +20,12 @@ pub(super) fn hex(key: &[u8], message: &[u8]) -> String {
     }
     let keyed = |with: u8| Sha256::new().chain_update(block.map(|byte| byte ^ with));
     let inner = keyed(0x36).chain_update(message).finalize();
-    let code = keyed(0x5c).chain_update(inner).finalize();
+    keyed(0x5c).chain_update(inner).finalize().into()
+}
+
+/// The code of a message, in hexadecimal.
+pub fn hex(key: &[u8], message: &[u8]) -> String {
+    let code = code(key, message);
     code.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
