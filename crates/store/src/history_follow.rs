@@ -11,7 +11,9 @@ use rusqlite::{Connection, Params};
 
 use crate::StoreError;
 use crate::budget::ReadBudget;
-use crate::history_read::{ChunkReader, MINUTE_MS, TimelineTarget, absent_of, fact_of, text_of};
+use crate::history_read::{
+    ChunkReader, MINUTE_MS, Tick, TimelineTarget, absent_of, fact_of, text_of,
+};
 use crate::history_window::{
     HistoryWindow, READINGS_MAX, WINDOW_BYTES_MAX, Wanted, open, read as read_window,
 };
@@ -74,6 +76,7 @@ impl HistoryFollower {
             signals: &|_| true,
             readings_max: 2 * READINGS_MAX,
             has_facts: true,
+            has_lead: true,
         };
         let read = || {
             // Of one moment: what is written meanwhile is read on.
@@ -155,7 +158,7 @@ impl HistoryFollower {
         while let Some(row) = rows.next()? {
             self.chunk = row.get(0)?;
             let into = (&mut part.timeline, &mut budget);
-            let mut take = |_, at| place.moved(at);
+            let mut take = |_, at| place.moved(at).map_or(Tick::Left, Tick::At);
             self.chunks
                 .read((row.get(1)?, row.get(2)?), &mut take, into);
         }

@@ -162,6 +162,19 @@ pub(crate) struct TimelineTarget {
     pub(crate) shift: i64,
     /// Readings of a source that are closer together than this are left out, milliseconds.
     pub(crate) step: Millis,
+    /// Of what is before this moment of the session's clock the last reading of a source is enough, milliseconds.
+    pub(crate) whole_from: Millis,
+}
+
+/// What becomes of a tick.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tick {
+    /// It is left out.
+    Left,
+    /// It comes at this moment of the timeline.
+    At(Millis),
+    /// So it does if no later one of its source is there to begin from.
+    Before(Millis),
 }
 
 impl TimelineTarget {
@@ -193,19 +206,25 @@ pub(crate) fn read_timeline(
         if share.is_over() {
             break;
         }
-        let mut take = |source: u64, at: Millis| -> Option<Millis> {
+        let mut take = |source: u64, at: Millis| -> Tick {
             let near = kept
                 .get(&source)
                 .is_some_and(|before| at < before.saturating_add(place.step));
             if at < window.from || at > window.to || near {
-                return None;
+                return Tick::Left;
             }
             kept.insert(source, at);
-            place.moved(at)
+            match place.moved(at) {
+                Some(moved) if at < place.whole_from => Tick::Before(moved),
+                Some(moved) => Tick::At(moved),
+                None => Tick::Left,
+            }
         };
         let chunk: (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
         chunks.read(chunk, &mut take, (timeline, &mut share));
     }
+    // Another session may go on from there.
+    let _ = chunks.begin_from((timeline, &mut share));
     account.settle(&share);
     Ok(chunks.damaged)
 }
@@ -215,6 +234,8 @@ pub(crate) fn read_timeline(
 pub(crate) struct ChunkReader {
     pub(crate) names: Names,
     last: HashMap<u64, LastValues>,
+    /// By source, the moment of its last tick, where that one is to begin from and is not in the timeline yet.
+    begins: BTreeMap<u64, Millis>,
     /// After a damaged chunk the differences have no base until a chunk begins anew.
     skip: bool,
     /// Chunks that could not be read.
@@ -226,47 +247,78 @@ impl ChunkReader {
     pub(crate) fn read(
         &mut self,
         (fresh, payload): (bool, Vec<u8>),
-        take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
+        take: &mut impl FnMut(u64, Millis) -> Tick,
         (timeline, account): (&mut Timeline, &mut ReadBudget),
     ) {
         if fresh {
+            // Afterwards nobody knows their values.
+            let _ = self.begin_from((timeline, account));
             self.skip = false;
             self.last.clear();
         }
-        let into = (timeline, &mut *account);
-        let read = || read_chunk(&payload, &self.names, &mut self.last, take, into);
-        self.skip = self.skip || read().is_none();
+        self.skip = self.skip || self.chunk(&payload, take, (timeline, account)).is_none();
+        if self.skip {
+            self.begins.clear();
+        }
         self.damaged += usize::from(self.skip && !account.is_over());
+    }
+
+    fn chunk(
+        &mut self,
+        payload: &[u8],
+        take: &mut impl FnMut(u64, Millis) -> Tick,
+        (timeline, account): (&mut Timeline, &mut ReadBudget),
+    ) -> Option<()> {
+        let mut input = payload;
+        while !input.is_empty() {
+            let id = take_varint(&mut input)?;
+            let source = self.names.sources.get(&id)?;
+            let at = take_varint(&mut input)?;
+            let values = self.last.entry(id).or_default();
+            let tick = take(id, at);
+            if let Tick::At(_) = tick
+                && let Some(begin) = self.begins.remove(&id)
+            {
+                push((source, begin), &self.names, values, (timeline, account))?;
+            }
+            decode_tick(values, &mut input)?;
+            match tick {
+                Tick::Left => {}
+                Tick::Before(at) => {
+                    self.begins.insert(id, at);
+                }
+                Tick::At(at) => push((source, at), &self.names, values, (timeline, account))?,
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the ticks that are to begin from, as far as the account goes.
+    fn begin_from(&mut self, (timeline, account): (&mut Timeline, &mut ReadBudget)) -> Option<()> {
+        for (id, at) in std::mem::take(&mut self.begins) {
+            if let Some((source, values)) = self.names.sources.get(&id).zip(self.last.get(&id)) {
+                push((source, at), &self.names, values, (timeline, account))?;
+            }
+        }
+        Some(())
     }
 }
 
-fn read_chunk(
-    payload: &[u8],
+/// Adds a tick with a source's wanted values.
+fn push(
+    (source, at): (&str, Millis),
     names: &Names,
-    last: &mut HashMap<u64, LastValues>,
-    take: &mut impl FnMut(u64, Millis) -> Option<Millis>,
+    values: &LastValues,
     (timeline, account): (&mut Timeline, &mut ReadBudget),
 ) -> Option<()> {
-    let mut input = payload;
-    while !input.is_empty() {
-        let id = take_varint(&mut input)?;
-        let source = names.sources.get(&id)?;
-        let at = take_varint(&mut input)?;
-        let values = last.entry(id).or_default();
-        decode_tick(values, &mut input)?;
-        let Some(at) = take(id, at) else {
-            continue;
-        };
-        let readings = readings(names, values);
-        if readings.is_empty() && !values.is_empty() {
-            // None of this source is wanted.
-            continue;
-        }
-        account
-            .take(tick_bytes(timeline, source, readings.len()))
-            .ok()?;
-        timeline.push_values(source, at, readings);
+    let readings = readings(names, values);
+    if readings.is_empty() && !values.is_empty() {
+        // None of this source is wanted.
+        return Some(());
     }
+    let bytes = tick_bytes(timeline, source, readings.len());
+    account.take(bytes).ok()?;
+    timeline.push_values(source, at, readings);
     Some(())
 }
 

@@ -81,6 +81,25 @@ pub fn read_history(
         signals: &|_| true,
         readings_max: READINGS_MAX,
         has_facts: true,
+        has_lead: true,
+    };
+    read(&connection, (from_wall_ms, to_wall_ms), &wanted).map_err(StoreError::sqlite(path))
+}
+
+/// The same without texts, and of the time before it the last reading of each source alone, so that its first second has
+/// a rate: for whoever reads a history minute by minute.
+pub fn read_minutes(
+    path: &Path,
+    from_wall_ms: i64,
+    to_wall_ms: i64,
+) -> Result<Option<HistoryWindow>, StoreError> {
+    let connection = open(path)?;
+    let wanted = Wanted {
+        kinds: &[],
+        signals: &|_| true,
+        readings_max: READINGS_MAX,
+        has_facts: true,
+        has_lead: false,
     };
     read(&connection, (from_wall_ms, to_wall_ms), &wanted).map_err(StoreError::sqlite(path))
 }
@@ -98,6 +117,7 @@ pub fn read_signals(
         signals: wanted,
         readings_max: FEW_READINGS_MAX,
         has_facts: false,
+        has_lead: true,
     };
     read(&connection, (from_wall_ms, to_wall_ms), &wanted).map_err(StoreError::sqlite(path))
 }
@@ -118,6 +138,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) readings_max: Millis,
     /// Facts, and what was absent.
     pub(crate) has_facts: bool,
+    /// All readings of the time before, not only the last one of each source.
+    pub(crate) has_lead: bool,
 }
 
 /// How much of a time a history holds.
@@ -197,12 +219,16 @@ fn of_session(
     from: i64,
     to: i64,
 ) -> rusqlite::Result<HistoryCoverage> {
-    let minutes: BTreeSet<i64> = connection
-        .prepare_cached("SELECT DISTINCT minute FROM chunk WHERE session = ?1")?
-        .query_map([session.id], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
     let zero = session.clock.wall_at_zero_ms;
     let length = MINUTE_MS as i64;
+    let own = |wall: i64| wall.saturating_sub(zero).div_euclid(length);
+    // A day has a hundred thousand chunks: those of the time alone.
+    let minutes: BTreeSet<i64> = connection
+        .prepare_cached(
+            "SELECT DISTINCT minute FROM chunk WHERE session = ?1 AND minute BETWEEN ?2 AND ?3",
+        )?
+        .query_map(params![session.id, own(from), own(to)], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
     let mut recorded = HistoryCoverage::default();
     for minute in minutes {
         let begin = zero.saturating_add(minute.saturating_mul(length));
@@ -249,6 +275,10 @@ pub(crate) fn read(
             step: match length > WHOLE_MS.max(wanted.readings_max * 1000) {
                 true => length / wanted.readings_max,
                 false => 0,
+            },
+            whole_from: match wanted.has_lead {
+                true => 0,
+                false => own(from),
             },
         };
         let into = incident.get_or_insert_with(|| empty(session, begin, window));

@@ -46,7 +46,8 @@ pub use history_follow::{HistoryFollower, HistoryPart};
 pub use history_read::Recovered;
 pub use history_retain::history_bytes;
 pub use history_window::{
-    HistoryCoverage, HistoryWindow, history_coverage, history_of, read_history, read_signals,
+    HistoryCoverage, HistoryWindow, history_coverage, history_of, read_history, read_minutes,
+    read_signals,
 };
 pub use incident_file::{
     INCIDENT_FILE_SCHEMA, INCIDENT_FILE_VERSION, write_incident, write_incident_file,

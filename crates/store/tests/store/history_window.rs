@@ -1,7 +1,7 @@
 //! Stretches of a history, read beside the recorder that writes it.
 
-use model::{Clock, Measure, Window};
-use store::{History, HistoryLimits, SessionStart, history_coverage, read_history};
+use model::{Clock, Measure, Reading, Sample, SourceData, Timeline, Unit, Window};
+use store::{History, HistoryLimits, SessionStart, history_coverage, read_history, read_minutes};
 
 use crate::support::{clock, sample, server};
 
@@ -215,4 +215,63 @@ fn time_that_comes_again_is_told_as_it_was_the_second_time() {
     assert_eq!((second(121), second(179)), (Some(241), Some(299)));
     assert_eq!((second(181), second(239)), (Some(181), Some(239)));
     assert_eq!(second(240), None);
+}
+
+/// A counter that is read each second, and one that is read each ten.
+fn fast_and_slow(second: u64) -> Vec<Sample> {
+    let slow = second.is_multiple_of(10).then(|| Sample {
+        source: "slow",
+        at: second * 1000 + 3,
+        took_us: 1,
+        outcome: Ok(SourceData {
+            readings: vec![Reading::counter(
+                "slow.count",
+                Unit::Count,
+                (second * second) as f64,
+            )],
+            ..SourceData::default()
+        }),
+    });
+    std::iter::once(sample(second)).chain(slow).collect()
+}
+
+#[test]
+fn of_the_time_before_minutes_the_last_readings_are_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history.db");
+    let zero = clock().wall_at_zero_ms;
+    let (mut history, _) = History::open(&path, HistoryLimits::default(), &start(0)).unwrap();
+    for second in 0..400 {
+        history.append(&fast_and_slow(second)).unwrap();
+    }
+    // Beginning with a minute of the recorder, and between two.
+    for from in [180_000, 200_500, 239_900] {
+        let (begin, end) = (zero + from, zero + from + 75_000);
+        let few = read_minutes(&path, begin, end).unwrap().unwrap();
+        let all = read_history(&path, begin, end, &[]).unwrap().unwrap();
+        assert_eq!(
+            (few.window, few.damaged_chunks, few.recorded_ms),
+            (all.window, 0, all.recorded_ms)
+        );
+        let of = |timeline: &Timeline, name: &str, from: u64, to: u64| -> Vec<(u64, f64)> {
+            let series = timeline.get(name).unwrap();
+            let points = timeline.points(series);
+            points.filter(|(at, _)| (from..to).contains(at)).collect()
+        };
+        let (window, few, all) = (all.window, few.incident.timeline, all.incident.timeline);
+        for name in ["status.Questions", "slow.count", "thread.odd"] {
+            let wanted = of(&all, name, window.from, u64::MAX);
+            assert!(!wanted.is_empty());
+            assert_eq!(of(&few, name, window.from, u64::MAX), wanted, "{name}");
+        }
+        // What the first second's rate is made of, and little else: a minute begins anew with all values.
+        for name in ["status.Questions", "slow.count"] {
+            let (few, all) = (
+                of(&few, name, 0, window.from),
+                of(&all, name, 0, window.from),
+            );
+            assert_eq!(few.last(), all.last(), "{name}");
+            assert!(few.len() <= 4 && few.iter().all(|one| all.contains(one)));
+        }
+    }
 }
