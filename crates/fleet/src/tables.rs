@@ -15,9 +15,6 @@ use crate::table::Type::{
 };
 use crate::table::{Partition, Repeated, Table, column};
 
-/// Version of all the tables together. It rises with every change, and each store can be brought to it.
-pub const VERSION: u32 = 2;
-
 /// What came of an incident.
 pub const VERDICTS: &[(&str, i8)] = &[("named", 1), ("unsure", 2), ("not_enough", 3)];
 

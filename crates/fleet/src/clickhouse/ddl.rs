@@ -10,8 +10,13 @@
 use std::fmt::Write as _;
 
 use super::failure::Failure;
+use super::sums::SUMS;
 use crate::table::{Column, Packing, Partition, Repeated, Table, Type};
 use crate::tables::TABLES;
+
+/// Version of the tables in ClickHouse, with what is made of them there. It rises with every change, and each store can be
+/// brought to it. Version 2 had no sums of stacks.
+pub const VERSION: u32 = 3;
 
 /// Tokens that a table of a single server remembers: at one insert a minute and server, four hours of 400 servers.
 const TOKENS_SINGLE: u32 = 100_000;
@@ -93,12 +98,14 @@ impl Layout {
     }
 }
 
+/// All tables that get rows: those of batches, and those that are made of their rows.
+pub fn tables() -> impl Iterator<Item = &'static Table> {
+    TABLES.into_iter().chain(SUMS)
+}
+
 /// All statements that make the tables and what fills the hours, in their order. Each may run again.
 pub fn all(layout: &Layout) -> Vec<String> {
-    let mut statements: Vec<String> = TABLES
-        .into_iter()
-        .flat_map(|table| create(table, layout))
-        .collect();
+    let mut statements: Vec<String> = tables().flat_map(|table| create(table, layout)).collect();
     statements.extend(hours(layout));
     statements
 }
@@ -307,7 +314,7 @@ mod tests {
 
     #[test]
     fn partitions_are_made_of_the_sort_key() {
-        for table in TABLES {
+        for table in tables() {
             if let Partition::Day(column) | Partition::Month(column) = table.partition {
                 assert!(table.sort_key.contains(&column), "{}", table.name);
             }

@@ -1,11 +1,10 @@
 //! Making and migrating the tables.
 
-use super::ddl::{self, Layout};
+use super::ddl::{self, Layout, VERSION};
 use super::failure::Failure;
 use super::store::Store;
 use crate::sqlite::Initialised;
 use crate::table::Column;
-use crate::tables::{TABLES, VERSION};
 
 /// What exactly-once is sent with: the setting and its value, if it is always the same.
 const SENT: [(&str, Option<&str>); 5] = [
@@ -29,7 +28,12 @@ impl Store {
         self.check_settings()?;
         let found = self.version()?;
         if found != Some(VERSION) {
-            self.make(layout, now, program)?;
+            self.make(layout)?;
+        }
+        // Who did not end before the tables were brought up has sent without them.
+        self.add_up_earlier_stacks()?;
+        if found != Some(VERSION) {
+            self.note_version(now, program)?;
         }
         self.check_tables()?;
         Ok(match found {
@@ -40,7 +44,7 @@ impl Store {
     }
 
     /// Every statement may run again, and the version is written last: a migration that was cut off is made anew.
-    fn make(&self, layout: &Layout, now: i64, program: &str) -> Result<(), Failure> {
+    fn make(&self, layout: &Layout) -> Result<(), Failure> {
         let database = self.address.database.as_str();
         let on = match layout {
             Layout::Single => String::new(),
@@ -67,7 +71,7 @@ impl Store {
         }
         let columns = "SELECT table, name FROM system.columns WHERE database = currentDatabase()";
         let columns = self.rows(columns, &[])?;
-        for table in TABLES {
+        for table in ddl::tables() {
             let has = |column: &Column| {
                 columns.iter().any(|row| match row.as_slice() {
                     [of, name] => {
@@ -82,6 +86,11 @@ impl Store {
                 self.run(&statement, &here)?;
             }
         }
+        Ok(())
+    }
+
+    fn note_version(&self, now: i64, program: &str) -> Result<(), Failure> {
+        let database = self.address.database.as_str();
         let program: String = program
             .chars()
             .filter(|c| c.is_ascii_graphic() && !"'\\".contains(*c))
@@ -130,7 +139,7 @@ impl Store {
                 continue;
             };
             let base = name.strip_suffix("_local").unwrap_or(name);
-            let is_ours = TABLES.iter().any(|table| table.name == base);
+            let is_ours = ddl::tables().any(|table| table.name == base);
             let window = match engine.strip_suffix("MergeTree") {
                 Some(kind) if kind.starts_with("Replicated") || kind.starts_with("Shared") => {
                     "replicated_deduplication_window"

@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::request;
 use super::rowbinary::encode;
 use super::store::Store;
+use super::sums;
 use crate::batch::{Batch, TableRows};
 use crate::table::Repeated;
 use crate::tables::INCIDENTS;
@@ -15,15 +16,16 @@ use model::OrderBy;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 impl Store {
-    /// Inserts a batch: a request for each table, all with the batch's token. After a failure the whole batch is sent
-    /// again: tables that had taken it know the token.
+    /// Inserts a batch with what is made of it: a request for each table, all with the batch's token. After a failure the
+    /// whole batch is sent again: tables that had taken it know the token.
     ///
     /// # Errors
     ///
     /// When the server does not take it; [`Failure::then`] says what to do.
     pub fn insert(&self, batch: &Batch) -> Result<(), Failure> {
         let token = batch.token.to_string();
-        for rows in ordered(batch) {
+        let sums = sums::of_batch(batch);
+        for rows in ordered(batch, &sums) {
             let (table, is_made) = (
                 rows.table,
                 matches!(rows.table.repeated, Repeated::MadeOf(_)),
@@ -62,8 +64,8 @@ impl Store {
 }
 
 /// Incidents last: who sees one finds all that belongs to it.
-fn ordered(batch: &Batch) -> Vec<&TableRows> {
-    let mut tables: Vec<&TableRows> = batch.tables().iter().collect();
+fn ordered<'a>(batch: &'a Batch, sums: &'a [TableRows]) -> Vec<&'a TableRows> {
+    let mut tables: Vec<&TableRows> = batch.tables().iter().chain(sums).collect();
     tables.order_by_key(|rows| rows.table.name == INCIDENTS.name);
     tables
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use super::address::Address;
+use super::ddl::VERSION;
 use super::failure::{Failure, Then};
 use super::{json, request, version};
-use crate::tables::VERSION;
 
 /// How long a question or an insert may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -164,5 +164,18 @@ impl Store {
     pub(super) fn run(&self, statement: &str, parameters: &[(&str, &str)]) -> Result<(), Failure> {
         let body = statement.as_bytes().to_vec();
         request::post(&self.address, parameters, body, self.deadline()).map(drop)
+    }
+
+    /// The same in the store's database, for what takes its time.
+    pub(super) fn run_within(
+        &self,
+        statement: &str,
+        parameters: &[(&str, &str)],
+        deadline: Duration,
+    ) -> Result<(), Failure> {
+        let mut all = vec![("database", self.address.database.as_str())];
+        all.extend_from_slice(parameters);
+        let body = statement.as_bytes().to_vec();
+        request::post(&self.address, &all, body, deadline).map(drop)
     }
 }

@@ -7,6 +7,10 @@ use std::fmt::Write as _;
 
 use crate::table::{Column, Repeated, Table, Type};
 
+/// Version of the tables in SQLite, with what is made of them there. It rises with every change, and each store can be
+/// brought to it.
+pub const VERSION: u32 = 2;
+
 /// The tokens of the batches that are in the store.
 pub const TOKENS: &str = "CREATE TABLE IF NOT EXISTS batch_tokens (token TEXT PRIMARY KEY, at INTEGER NOT NULL) \
                           WITHOUT ROWID, STRICT";

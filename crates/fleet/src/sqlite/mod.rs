@@ -12,6 +12,7 @@ mod places;
 mod retain;
 
 pub use ask::{Answer, Extent, Given};
+pub use ddl::VERSION;
 pub use insert::Inserted;
 pub use open::{Initialised, Store};
 pub(crate) use open::{create_private, sqlite};

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::ddl::VERSION;
 use super::{ddl, places};
 use crate::error::StoreError;
-use crate::tables::{TABLES, VERSION};
+use crate::tables::TABLES;
 
 /// "Ffle": SQLite's `application_id` of a fleet's store.
 const APPLICATION_ID: i64 = 0x4666_6c65;

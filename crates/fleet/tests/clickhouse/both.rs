@@ -9,7 +9,7 @@ use fleet::row::{
     Phase, Proof, QueryRow, QueryTextRow, RemedyRow, Seconds, SignalRow, StackFramesRow, StackKind,
     StackRow, VerdictKind,
 };
-use fleet::sqlite::{self, Given};
+use fleet::sqlite::{self, Answer, Given};
 use fleet::{Batch, Token, Value};
 
 use super::live;
@@ -43,7 +43,7 @@ impl Random {
 }
 
 /// Rows are kept for so many days from now: a fixed moment would fail some day.
-fn now() -> i64 {
+pub fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     i64::try_from(now.as_secs()).unwrap()
 }
@@ -61,7 +61,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// A batch a server.
-fn batches(now: i64) -> Vec<Batch> {
+pub fn batches(now: i64) -> Vec<Batch> {
     let mut random = Random(20_261_128);
     let mut batches: Vec<Batch> = (0..HOSTS)
         .map(|host| hosts_batch(host, now, &mut random))
@@ -174,8 +174,14 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
             }
         }
     }
+    // Of one nothing was heard, of another nothing in the last hour.
     if host != 5 {
-        for ago in [30 + 100 * host as i64, 4000] {
+        let last = if host == 7 {
+            5000
+        } else {
+            30 + 100 * host as i64
+        };
+        for ago in [last, 4000] {
             batch.push(&HealthRow {
                 host_id: hash(host),
                 ts: Seconds(now - ago),
@@ -293,6 +299,17 @@ fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Ra
             sum_us: 1000 + number,
             ..QueryRow::default()
         });
+        // Another one that took more or less, at the earliest moment, and its time after the stall does not count.
+        for (later, sum_us) in [(-300, 900 + 3 * number), (4000, 1 << 40)] {
+            batch.push(&QueryRow {
+                host_id: hash(host),
+                ts: Seconds(first_seen.0 + later),
+                digest: hash(6000 + number),
+                n: 1,
+                sum_us,
+                ..QueryRow::default()
+            });
+        }
     }
     // No key twice: that would be two samples of one.
     let first = random.below(30);
@@ -328,6 +345,16 @@ fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Ra
             samples: 5,
             ns: 1 + random.below(1 << 32),
         });
+    }
+}
+
+/// Whether both answers have the same rows, each with the same values, as far as both stores keep them.
+pub fn assert_alike(name: &str, answer: &Answer, wanted: &Answer) {
+    assert_eq!(answer.rows.len(), wanted.rows.len(), "{name}: {answer:#?}");
+    for (row, (one, other)) in answer.rows.iter().zip(&wanted.rows).enumerate() {
+        let is_alike =
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other));
+        assert!(is_alike, "{name}, row {row}:\n{one:?}\n{other:?}");
     }
 }
 
@@ -400,12 +427,7 @@ fn both_stores_answer_the_same() {
                 let counts = [8, 1, 5].map(Value::Signed);
                 assert_eq!(wanted.rows[0][2..5], counts);
             }
-            assert_eq!(answer.rows.len(), wanted.rows.len(), "{name}: {answer:#?}");
-            for (row, (one, other)) in answer.rows.iter().zip(&wanted.rows).enumerate() {
-                let is_alike = one.len() == other.len()
-                    && one.iter().zip(other).all(|(one, other)| alike(one, other));
-                assert!(is_alike, "{name}, row {row}:\n{one:?}\n{other:?}");
-            }
+            assert_alike(name, &answer, &wanted);
         }
     }
 }

@@ -4,4 +4,5 @@ mod both;
 mod live;
 mod once;
 mod server;
+mod sums;
 mod wire;

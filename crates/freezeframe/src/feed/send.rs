@@ -145,7 +145,10 @@ mod tests {
                 let (status, answer) = if body.starts_with(b"SELECT version()") {
                     (200, "26.9.2.1".to_owned())
                 } else if body.starts_with(b"SELECT max(version)") {
-                    (200, format!(r#"{{"data":[[{}]]}}"#, fleet::tables::VERSION))
+                    (
+                        200,
+                        format!(r#"{{"data":[[{}]]}}"#, fleet::clickhouse::VERSION),
+                    )
                 } else {
                     request.extend(&body);
                     sender.send(request).unwrap();

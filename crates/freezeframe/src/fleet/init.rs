@@ -17,7 +17,7 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
     let url = store_url::parse(&args.url)?;
     let access = store_url::access(&url, args.access.ca_file.as_deref())?;
     let (now, program) = (now_ms() / 1000, env!("CARGO_PKG_VERSION"));
-    let (shown, done, salt) = match &url {
+    let (shown, version, done, salt) = match &url {
         StoreUrl::Sqlite(_) if args.on_cluster.is_some() => {
             bail!(usage(anyhow!("--on-cluster: only for ClickHouse")))
         }
@@ -25,7 +25,8 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
             let (_, done) = sqlite::Store::init(path, now, program)?;
             let beside = || salt::path_beside(path);
             let salt = args.salt_file.clone().unwrap_or_else(beside);
-            (path.display().to_string(), done, Some(salt))
+            let shown = path.display().to_string();
+            (shown, sqlite::VERSION, done, Some(salt))
         }
         StoreUrl::ClickHouse(url) => {
             let layout = match &args.on_cluster {
@@ -34,24 +35,24 @@ pub(super) fn run(args: &FleetInit) -> Result<ExitCode> {
             };
             let store = clickhouse::Store::at(any_store::address(url, access)?);
             let done = store.init(&layout, now, program)?;
-            (store.shown(), done, args.salt_file.clone())
+            let salt = args.salt_file.clone();
+            (store.shown(), clickhouse::VERSION, done, salt)
         }
     };
     let is_new_salt = salt.as_deref().map(salt::make).transpose()? == Some(true);
-    output::print_line(&told(&shown, done))?;
+    output::print_line(&told(&shown, version, done))?;
     if let Some(salt) = salt.filter(|_| is_new_salt && done != Initialised::Made) {
         output::note(&new_salt(&salt));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(shown: &str, done: Initialised) -> String {
+fn told(shown: &str, version: u32, done: Initialised) -> String {
     match done {
         Initialised::Made => format!("{shown}: created a store"),
-        Initialised::Migrated(from) => format!(
-            "{shown}: upgraded the tables from version {from} to {}",
-            ::fleet::tables::VERSION
-        ),
+        Initialised::Migrated(from) => {
+            format!("{shown}: upgraded the tables from version {from} to {version}")
+        }
         Initialised::Unchanged => {
             format!("{shown}: the store already has this version; nothing was changed")
         }

@@ -119,7 +119,7 @@ fn answer(
     let said = if body.starts_with(b"SELECT version()") {
         "26.9.2.1".to_owned()
     } else if body.starts_with(b"SELECT max(version)") {
-        format!(r#"{{"data":[[{}]]}}"#, ::fleet::tables::VERSION)
+        format!(r#"{{"data":[[{}]]}}"#, ::fleet::clickhouse::VERSION)
     } else {
         let after = |mark: &str, end: char| {
             let (_, rest) = head.split_once(mark).unwrap();
