@@ -1,54 +1,59 @@
 -- A sign of a cause on a server that has the setting for it, and has not stalled by it for 30 days.
-WITH risk AS (
-    SELECT * FROM values(
-        'cause String, setting String, holds String, pattern String, above Float64, of_setting String, why String',
-        ('thp-compaction', 'thp.enabled', 'always', 'vmstat.compact\\_stall', 0, '',
-         'huge pages are always on, and memory is compacted for them'),
-        ('query-cache', 'variables.query_cache_type', 'ON', 'status.Qcache\\_lowmem\\_prunes', 10, '',
-         'the query cache is on, and full'),
-        ('max-connections', '', '', 'status.Threads\\_connected', 0.8, 'variables.max_connections',
-         'connections come near to max_connections'),
-        ('purge-lag', '', '', 'innodb.history\\_list\\_length', 1000000, '',
-         'the history of changes is long: purge does not keep up'),
-        ('numa-swap', '', '', 'vmstat.pswpin', 100, '',
-         'pages come back from swap'),
-        ('tcp-accept-overflow', '', '', 'net.listen\\_overflows', 0, '',
-         'connections are dropped before they are accepted'),
-        ('disk-full', '', '', 'filesystem.%.used\\_share', 0.95, '',
-         'a file system is almost full')
-    )
-), largest AS (
-    -- The names stand here once more: by them the key is used, and the other signals are not read. So do the limits: what
-    -- is below them is most of what there is.
-    SELECT host_id, signal AS name, max(mx) AS worst, argMax(ts, mx) AS at
+WITH (
+    -- 1e300: of a server whose limit nobody knows nothing can be said.
+    SELECT min(if(mapContains(settings, 'variables.max_connections'),
+                  0.8 * toFloat64OrZero(settings['variables.max_connections']), 1e300))
+    FROM hosts FINAL
+) AS connections_min, signs AS (
+    -- By their names the key is used, and the other signals are not read. What is below the limits is most of what there is.
+    SELECT host_id, toString(signal) AS name, max(mx) AS worst, argMax(ts, mx) AS at,
+           multiIf(name = 'vmstat.compact_stall', 'thp-compaction',
+                   name = 'net.listen_overflows', 'tcp-accept-overflow',
+                   name = 'status.Threads_connected', 'max-connections',
+                   name = 'status.Qcache_lowmem_prunes', 'query-cache',
+                   name = 'innodb.history_list_length', 'purge-lag',
+                   name = 'vmstat.pswpin', 'numa-swap',
+                   'disk-full') AS cause
     FROM signals
     WHERE ts >= toDateTime(intDiv({since:Int64}, 1000), 'UTC')
-      AND (signal IN ('vmstat.compact_stall', 'status.Threads_connected', 'net.listen_overflows') AND mx > 0
+      AND (signal IN ('vmstat.compact_stall', 'net.listen_overflows') AND mx > 0
+           OR signal = 'status.Threads_connected' AND mx > connections_min
            OR signal = 'status.Qcache_lowmem_prunes' AND mx > 10
            OR signal = 'innodb.history_list_length' AND mx > 1000000
            OR signal = 'vmstat.pswpin' AND mx > 100
            OR signal LIKE 'filesystem.%.used\\_share' AND mx > 0.95)
-    GROUP BY name, host_id
-), stalled AS (
-    SELECT DISTINCT toString(cause) AS cause, host_id FROM incidents FINAL
-    WHERE onset >= fromUnixTimestamp64Milli({now:Int64} - 30 * 86400000, 'UTC')
-), counts AS (
-    SELECT cause, count() AS servers FROM stalled GROUP BY cause
+    GROUP BY signal, host_id
 )
 SELECT if(h.label = '', h.host, concat(h.host, ':', h.label)) AS host,
-       r.cause AS cause, r.why AS why, toString(w.name) AS signal, w.worst AS worst,
+       w.cause AS cause,
+       multiIf(w.cause = 'thp-compaction', 'huge pages are always on, and memory is compacted for them',
+               w.cause = 'tcp-accept-overflow', 'connections are dropped before they are accepted',
+               w.cause = 'max-connections', 'connections come near to max_connections',
+               w.cause = 'query-cache', 'the query cache is on, and full',
+               w.cause = 'purge-lag', 'the history of changes is long: purge does not keep up',
+               w.cause = 'numa-swap', 'pages come back from swap',
+               'a file system is almost full') AS why,
+       w.name AS signal, w.worst AS worst,
        toInt64(toUnixTimestamp(w.at)) * 1000 AS at,
-       c.servers AS stalled_servers
-FROM largest AS w
-CROSS JOIN risk AS r
-JOIN (SELECT host_id, host, label, settings FROM hosts FINAL) AS h ON h.host_id = w.host_id
-LEFT JOIN counts AS c ON c.cause = r.cause
-WHERE toString(w.name) LIKE r.pattern
-  AND (r.setting = '' OR h.settings[r.setting] = r.holds)
-  AND w.worst > r.above * multiIf(r.of_setting = '', 1, mapContains(h.settings, r.of_setting),
-                                  toFloat64OrZero(h.settings[r.of_setting]), 1e300)
-  AND (r.cause, w.host_id) NOT IN (SELECT cause, host_id FROM stalled)
+       length(s.stalled) AS stalled_servers
+FROM signs AS w
+JOIN (
+    -- A map is large: only what is asked of it is joined.
+    SELECT host_id, host, label, settings['thp.enabled'] AS thp,
+           settings['variables.query_cache_type'] AS query_cache,
+           if(mapContains(settings, 'variables.max_connections'),
+              0.8 * toFloat64OrZero(settings['variables.max_connections']), 1e300) AS connections
+    FROM hosts FINAL
+) AS h ON h.host_id = w.host_id
+LEFT JOIN (
+    SELECT toString(cause) AS cause, groupUniqArray(host_id) AS stalled FROM incidents FINAL
+    WHERE onset >= fromUnixTimestamp64Milli({now:Int64} - 30 * 86400000, 'UTC')
+    GROUP BY cause
+) AS s ON s.cause = w.cause
+WHERE multiIf(w.cause = 'thp-compaction', h.thp = 'always',
+              w.cause = 'query-cache', h.query_cache = 'ON',
+              w.cause = 'max-connections', w.worst > h.connections,
+              1)
+  AND NOT has(s.stalled, w.host_id)
 ORDER BY stalled_servers DESC, cause, worst DESC, host
 LIMIT {rows:UInt32}
--- Rows come sorted by signal and server.
-SETTINGS optimize_aggregation_in_order = 1
