@@ -172,6 +172,13 @@ impl AnyStore {
         Ok(())
     }
 
+    /// Keeps no memory for what comes next: for whoever waits a while.
+    pub fn rest(&self) {
+        if let Self::Sqlite(store) = self {
+            store.rest();
+        }
+    }
+
     /// Deletes what is too old, where the store does not do so by itself. `now`: seconds since 1970.
     ///
     /// # Errors

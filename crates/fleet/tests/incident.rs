@@ -1,7 +1,9 @@
 //! An incident as rows: what is in them, and what must not be.
 
 use diagnosis::{Catalogue, diagnose};
-use fleet::from_incident::{FrameFile, IncidentRows, Refused, minutes, rows};
+use fleet::from_incident::{
+    FrameFile, IncidentRows, KnownNames, Refused, minutes, minutes_of, rows,
+};
 use fleet::row::{Phase, SignalRow, StackKind, VerdictKind};
 use fleet::sqlite::{Inserted, Store};
 use fleet::value::Value;
@@ -376,6 +378,62 @@ fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
     );
     history.clock = Clock::default();
     assert_eq!(minutes(&history, SALT, 0..60), Err(Refused::NoTime));
+}
+
+/// What is known from the minutes before gives the rows that are made without it.
+#[test]
+fn names_that_are_known_change_no_row() {
+    let mut names = KnownNames::new(SALT);
+    let begin = ZERO_MS / 1000;
+    let fact = |at: u64, name: &str, value: &str| TimedFact {
+        at,
+        fact: Fact {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        },
+    };
+    let mut history = incident("db1");
+    let mut seen = Vec::new();
+    for step in 0..7_u64 {
+        match step {
+            // Another minute of the same.
+            0 | 1 | 6 => {}
+            // A folder that comes, and is gone again.
+            2 => {
+                let folder = Reading::gauge("filesystem./srv/carolyn.free_bytes", Unit::Bytes, 5.0);
+                history
+                    .timeline
+                    .push_readings("filesystem", 70_000, &[folder]);
+            }
+            3 => history.timeline = incident("db1").timeline,
+            // A setting that changes, and back.
+            4 => history
+                .facts
+                .push(fact(1, "variables.innodb_flush_method", "O_DIRECT")),
+            5 => history
+                .facts
+                .push(fact(2, "variables.innodb_flush_method", "fsync")),
+            _ => unreachable!(),
+        }
+        if step == 6 {
+            history.server.version = "11.4.2-MariaDB-carolyn".to_owned();
+        }
+        for minute in [begin, begin + 60] {
+            let wanted = minutes(&history, SALT, minute..minute + 60).unwrap();
+            let made = minutes_of(&history, &mut names, minute..minute + 60).unwrap();
+            // NaN is not what it is.
+            assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "step {step}");
+            assert!(!made.signals.is_empty());
+            assert!(!made.host.version.contains("carolyn"));
+            let mut signals = made.signals.iter();
+            assert!(!signals.any(|row| row.signal.contains("carolyn")));
+            let settings = made.host.settings.into_iter();
+            seen.extend(settings.filter(|(name, _)| name.ends_with("flush_method")));
+        }
+    }
+    let values: Vec<&str> = seen.iter().map(|(_, value)| value.as_str()).collect();
+    let wanted = [["O_DIRECT"; 2].as_slice(), &["fsync"; 4]].concat();
+    assert_eq!(values, wanted);
 }
 
 fn has(value: &Value, word: &str) -> bool {

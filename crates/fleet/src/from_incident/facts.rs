@@ -128,21 +128,26 @@ pub(super) fn absent(redacted: &Incident) -> Vec<String> {
     absent
 }
 
-/// That the recorder lived at the end of this time, and what it lost in it.
-pub(super) fn health(redacted: &Incident, host_id: Hash64, window: Window) -> HealthRow {
+/// That the recorder lived at the end of this time, and what it lost in it. The numbers are as they were recorded.
+pub(super) fn health(
+    recorded: &Incident,
+    redacted: &Incident,
+    host_id: Hash64,
+    window: Window,
+) -> HealthRow {
     // What fits no number of the table is as much as fits.
     let grown = |signal: &str| {
-        let series = redacted.timeline.get(signal)?;
-        redacted.timeline.measure(series, Measure::Delta, window)
+        let series = recorded.timeline.get(signal)?;
+        recorded.timeline.measure(series, Measure::Delta, window)
     };
-    let lost = redacted.stacks.profiles.iter().map(|profile| profile.lost);
+    let lost = recorded.stacks.profiles.iter().map(|profile| profile.lost);
     let lost = lost
         .sum::<u64>()
-        .saturating_add(redacted.timeline.dropped_readings) as f64
+        .saturating_add(recorded.timeline.dropped_readings) as f64
         + grown("recorder.lost_samples").unwrap_or(0.0);
     HealthRow {
         host_id,
-        ts: Seconds::of_ms(redacted.clock.wall_ms(window.to)),
+        ts: Seconds::of_ms(recorded.clock.wall_ms(window.to)),
         lost: lost as u32,
         spooled_bytes: 0,
         cpu_ms: (grown("recorder.cpu_ticks").unwrap_or(0.0) * TICK_MS) as u32,

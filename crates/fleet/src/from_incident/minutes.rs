@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
-use export::redact;
 use model::{Incident, Window};
 
+use super::known_names::KnownNames;
 use super::{Refused, facts, host_id, redacted, signals};
 use crate::batch::{Batch, Token};
 use crate::row::{HealthRow, HostRow, Seconds, SignalRow};
@@ -30,12 +30,24 @@ pub struct MinuteRows {
 ///
 /// When its times are not known, or a name could not be taken out of it.
 pub fn minutes(history: &Incident, salt: &[u8], begins: Range<i64>) -> Result<MinuteRows, Refused> {
+    minutes_of(history, &mut KnownNames::new(salt), begins)
+}
+
+/// The same of a history whose names are known from the minutes before.
+///
+/// # Errors
+///
+/// As [`minutes`].
+pub fn minutes_of(
+    history: &Incident,
+    names: &mut KnownNames,
+    begins: Range<i64>,
+) -> Result<MinuteRows, Refused> {
     if !history.clock.is_known() {
         return Err(Refused::NoTime);
     }
-    let done = redact::redact(history, salt, "").map_err(Refused::Unredactable)?;
-    let (renamed, names) = (done.incident, done.names);
-    let host_id = host_id(salt, &history.host, &history.server.label);
+    let host_id = host_id(names.salt(), &history.host, &history.server.label);
+    let (renamed, known) = names.rename(history)?;
     let own = |seconds: i64| {
         let ms = seconds.saturating_mul(1000);
         u64::try_from(ms.saturating_sub(history.clock.wall_at_zero_ms)).unwrap_or(0)
@@ -46,13 +58,13 @@ pub fn minutes(history: &Incident, salt: &[u8], begins: Range<i64>) -> Result<Mi
     };
     let rows = MinuteRows {
         host: facts::host(history, &renamed, host_id, Seconds(begins.end)),
-        signals: signals::minutes_between(&renamed, host_id, begins),
-        health: facts::health(&renamed, host_id, window),
+        signals: signals::minutes_between(history, host_id, begins, |name| known.signal(name)),
+        health: facts::health(history, &renamed, host_id, window),
     };
+    // What stands for signals was searched when it was found out.
     let mut batch = Batch::new(Token::default());
     batch.push(&rows.host);
     batch.push(&rows.health);
-    batch.extend(&rows.signals);
-    redacted::check(&batch, &names)?;
+    redacted::check(&batch, &known.names)?;
     Ok(rows)
 }

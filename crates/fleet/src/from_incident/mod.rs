@@ -9,6 +9,7 @@
 
 mod facts;
 mod hash;
+mod known_names;
 mod minutes;
 mod redacted;
 mod shape;
@@ -22,7 +23,8 @@ use model::Incident;
 
 use hash::hash64;
 pub use hash::{frame_id, hash_of_bytes, host_id, incident_id, stack_id};
-pub use minutes::{MinuteRows, minutes};
+pub use known_names::KnownNames;
+pub use minutes::{MinuteRows, minutes, minutes_of};
 pub use signals::row as minute_row;
 
 use crate::batch::{Batch, Token};
@@ -158,7 +160,7 @@ pub fn rows(
         stack_frames: stacks.stacks,
         frames: stacks.frames,
         signals: signals::minutes(&redacted, host_id),
-        health: facts::health(&redacted, host_id, redacted.window),
+        health: facts::health(incident, &redacted, host_id, redacted.window),
         queries: statements.queries,
         query_texts: statements.texts,
     };

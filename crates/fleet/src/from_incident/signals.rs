@@ -18,37 +18,45 @@ const ROWS_MAX: usize = 50_000;
 
 /// The minutes of every signal of the record.
 pub(super) fn minutes(redacted: &Incident, host_id: Hash64) -> Vec<SignalRow> {
-    minutes_between(redacted, host_id, i64::MIN..i64::MAX)
+    minutes_between(redacted, host_id, i64::MIN..i64::MAX, Some)
 }
 
-/// Those of them that begin in this time, seconds since 1970.
-pub(super) fn minutes_between(
-    redacted: &Incident,
+/// Those of them that begin in this time, seconds since 1970. `name`: what stands for a signal's name; one for which
+/// nothing does is left out.
+pub(super) fn minutes_between<'a>(
+    recorded: &'a Incident,
     host_id: Hash64,
     begins: Range<i64>,
+    name: impl Fn(&'a str) -> Option<&'a str>,
 ) -> Vec<SignalRow> {
     let mut rows = Vec::new();
-    for series in &redacted.timeline.series {
-        for (minute, seconds) in of_series(redacted, series) {
-            if !begins.contains(&minute) {
-                continue;
-            }
+    for series in &recorded.timeline.series {
+        let Some(name) = name(&series.name) else {
+            continue;
+        };
+        for (minute, seconds) in of_series(recorded, series, &begins) {
             if rows.len() >= ROWS_MAX {
                 return rows;
             }
-            rows.extend(row(host_id, &series.name, minute, &seconds));
+            rows.extend(row(host_id, name, minute, &seconds));
         }
     }
     rows
 }
 
-/// The seconds by the begin of their minute, seconds since 1970.
-fn of_series(incident: &Incident, series: &Series) -> BTreeMap<i64, [f64; MINUTE]> {
+/// The seconds of the minutes that begin in this time, by the begin of their minute, seconds since 1970.
+fn of_series(
+    incident: &Incident,
+    series: &Series,
+    begins: &Range<i64>,
+) -> BTreeMap<i64, [f64; MINUTE]> {
     let mut minutes = BTreeMap::new();
     let mut put = |second: i64, value: f64| {
-        let minute: &mut [f64; MINUTE] = minutes
-            .entry(second - second.rem_euclid(60))
-            .or_insert([f64::NAN; MINUTE]);
+        let begin = second - second.rem_euclid(60);
+        if !begins.contains(&begin) {
+            return;
+        }
+        let minute: &mut [f64; MINUTE] = minutes.entry(begin).or_insert([f64::NAN; MINUTE]);
         let place = usize::try_from(second.rem_euclid(60)).unwrap_or(0);
         if let Some(known) = minute.get_mut(place) {
             // Of several in one second the largest: a peak is what a stall is seen by. NaN loses.

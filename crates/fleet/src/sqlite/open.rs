@@ -97,6 +97,12 @@ impl Store {
         Self::checked(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
+    /// Gives back the pages that SQLite keeps of the file.
+    pub fn rest(&self) {
+        // What cannot be given back is still kept within SQLite's limit.
+        let _ = self.connection.execute_batch("PRAGMA shrink_memory");
+    }
+
     /// The same, whose statements end with an error after this moment.
     ///
     /// # Errors

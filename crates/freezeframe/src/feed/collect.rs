@@ -4,16 +4,16 @@
 //! read. So nothing is added to the recorder's threads, a killed recorder costs the fleet nothing that it did not cost
 //! itself, and a store that was away for an hour is no matter of memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
-use fleet::from_incident::{host_id, minutes};
+use fleet::from_incident::{KnownNames, host_id, minutes, minutes_of};
 use fleet::row::{HostRow, SignalRow};
 use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
-use store::{HistoryWindow, history_coverage, read_history, read_summary, state_dirs};
+use store::{HistoryWindow, history_coverage, read_minutes, read_summary, state_dirs};
 
 use super::FeedState;
 use super::config::{Fleet, Place};
@@ -54,6 +54,8 @@ pub(super) struct Collector {
     cursor: Cursor,
     backlog_at: Instant,
     remedies: Remedies,
+    /// By the history's file.
+    names: HashMap<PathBuf, KnownNames>,
 }
 
 impl Collector {
@@ -84,6 +86,7 @@ impl Collector {
             labels,
             cursor,
             backlog_at: Instant::now(),
+            names: HashMap::new(),
         })
     }
 
@@ -252,6 +255,9 @@ impl Collector {
             self.cursor.life = Cursor::begin(0)?.life;
             self.cursor.minute = complete;
         }
+        if self.cursor.minute >= complete {
+            return Ok(false);
+        }
         let histories = histories(&self.dir);
         if complete - self.cursor.minute > GAP {
             self.cursor.minute = next_recorded(&histories, self.cursor.minute..complete);
@@ -265,6 +271,7 @@ impl Collector {
             boot: self.cursor.life,
             seq: minute.unsigned_abs(),
         });
+        self.names.retain(|path, _| histories.contains(path));
         for path in histories {
             if let Err(error) = self.minute_of(&path, minute, &mut batch, spool.size().1) {
                 state.lost(Kind::Minutes, &format!("{error:#}"));
@@ -290,7 +297,9 @@ impl Collector {
         let Some(window) = stretch(path, begins.clone())? else {
             return Ok(());
         };
-        let mut rows = minutes(&window.incident, &self.salt, begins)
+        let names = self.names.entry(path.to_owned());
+        let names = names.or_insert_with(|| KnownNames::new(&self.salt));
+        let mut rows = minutes_of(&window.incident, names, begins)
             .with_context(|| path.display().to_string())?;
         if rows.signals.is_empty() {
             return Ok(());
@@ -370,7 +379,7 @@ fn files(dir: &Path, wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {
 /// These minutes of a history, and a little more, with its facts.
 fn stretch(path: &Path, begins: std::ops::Range<i64>) -> Result<Option<HistoryWindow>> {
     let (from, to) = (begins.start * 1000, (begins.end + BEYOND) * 1000);
-    Ok(read_history(path, from, to, &[])?)
+    Ok(read_minutes(path, from, to)?)
 }
 
 /// The first minute of this time that one of these histories has; else its end.

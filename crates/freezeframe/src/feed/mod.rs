@@ -290,7 +290,7 @@ impl Feed {
         let mut collect_at = Instant::now();
         loop {
             let now = crate::fleet::now_ms() / 1000;
-            let mut more = false;
+            let (mut more, before) = (false, self.spool.size());
             if Instant::now() >= collect_at {
                 match self
                     .collector
@@ -308,8 +308,10 @@ impl Feed {
                 }
             }
             state.waits(&self.spool);
+            let mut worked = self.spool.size() != before;
             let end = Instant::now() + SEND_MAX;
             while self.sender.turn(&mut self.spool, state, now) {
+                worked = true;
                 state.waits(&self.spool);
                 if Instant::now() >= end {
                     more = true;
@@ -321,6 +323,11 @@ impl Feed {
                 more = frames.turn(state) || more;
             }
             if !more {
+                // A minute takes some MiB while it is summed up and sent, and nothing of it is needed until the next.
+                if worked {
+                    self.sender.rest();
+                    kernel::heap::give_back();
+                }
                 std::thread::sleep(NAP);
             }
         }

@@ -89,6 +89,13 @@ impl Sender {
         state.failed(why);
     }
 
+    /// Nothing is sent for a while.
+    pub(super) fn rest(&self) {
+        if let Some(store) = &self.store {
+            store.rest();
+        }
+    }
+
     fn expire(&mut self, now: i64, state: &FeedState) {
         if self.expired.is_some_and(|at| at.elapsed() < EXPIRE_EVERY) {
             return;

@@ -1,0 +1,204 @@
+//! The names in a server's history and what stands for them, found out once.
+//!
+//! Calm has the same names from minute to minute. To look through its facts and signals for them takes longer than all else
+//! that is done with a minute; so it is done when a name, a value of a fact or an absence is met that was not there before.
+
+use std::collections::HashMap;
+
+use export::redact::{self, Names};
+use model::{Absent, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
+
+use super::{Refused, redacted};
+use crate::batch::{Batch, Token};
+use crate::row::SignalRow;
+
+/// Signals that are remembered: programs and disks come and go. With more, only those of now are.
+const SIGNALS_MAX: usize = 8_192;
+
+/// What stands for the names in the history of one server, in a fleet with one salt.
+pub struct KnownNames {
+    salt: Vec<u8>,
+    known: Option<Known>,
+}
+
+/// What was looked through, and what came of it.
+pub(super) struct Known {
+    host: String,
+    server: Server,
+    version: String,
+    /// By the signal's name.
+    signals: HashMap<String, String>,
+    /// By the fact's name: its values, and what stands for them.
+    facts: HashMap<String, Vec<(String, String)>>,
+    absent: HashMap<Absent, Absent>,
+    /// What must be in no row.
+    pub(super) names: Names,
+}
+
+impl KnownNames {
+    /// Nothing is known yet. `salt`: the fleet's.
+    pub fn new(salt: &[u8]) -> Self {
+        Self {
+            salt: salt.to_vec(),
+            known: None,
+        }
+    }
+
+    /// The fleet's salt.
+    pub(super) fn salt(&self) -> &[u8] {
+        &self.salt
+    }
+
+    /// The history with other names, without values, and what stands for its signals.
+    ///
+    /// # Errors
+    ///
+    /// When names were met that could not all be followed, or one would be left.
+    pub(super) fn rename(&mut self, history: &Incident) -> Result<(Incident, &Known), Refused> {
+        let mut renamed = self.known.as_ref().and_then(|known| known.rename(history));
+        if renamed.is_none() {
+            let known = Known::find_out(history, &self.salt, self.known.take())?;
+            renamed = self.known.insert(known).rename(history);
+        }
+        // It was found out of this history.
+        renamed
+            .zip(self.known.as_ref())
+            .ok_or(Refused::Unredactable(redact::Unredactable::TooManyNames))
+    }
+}
+
+impl Known {
+    /// What stands for this signal.
+    pub(super) fn signal(&self, name: &str) -> Option<&str> {
+        self.signals.get(name).map(String::as_str)
+    }
+
+    /// The history with what is known; none where something of it is not.
+    fn rename(&self, history: &Incident) -> Option<Incident> {
+        let mut series = history.timeline.series.iter();
+        let is_known = self.host == history.host
+            && self.server == history.server
+            && series.all(|series| self.signals.contains_key(&series.name));
+        if !is_known {
+            return None;
+        }
+        let fact = |timed: &TimedFact| {
+            let mut values = self.facts.get(&timed.fact.name)?.iter();
+            let (_, renamed) = values.find(|(value, _)| *value == timed.fact.value)?;
+            let mut timed = timed.clone();
+            timed.fact.value.clone_from(renamed);
+            Some(timed)
+        };
+        let absent = |timed: &TimedAbsent| {
+            let mut timed = timed.clone();
+            timed.absent = self.absent.get(&timed.absent)?.clone();
+            Some(timed)
+        };
+        let mut renamed = Incident {
+            facts: history.facts.iter().map(fact).collect::<Option<_>>()?,
+            absent: history.absent.iter().map(absent).collect::<Option<_>>()?,
+            ..bare(history)
+        };
+        renamed.server.version.clone_from(&self.version);
+        Some(renamed)
+    }
+
+    /// Looks through a history, and through the signals that were known before: a program that is gone comes back.
+    fn find_out(history: &Incident, salt: &[u8], before: Option<Self>) -> Result<Self, Refused> {
+        let mut looked_at = bare(history);
+        looked_at.facts.clone_from(&history.facts);
+        looked_at.absent.clone_from(&history.absent);
+        for source in &history.timeline.sources {
+            looked_at.timeline.add_source(&source.name, Vec::new());
+        }
+        let mut add = |series: Series| {
+            looked_at.timeline.add_series(series);
+        };
+        for series in &history.timeline.series {
+            add(Series {
+                name: series.name.clone(),
+                unit: series.unit,
+                kind: series.kind,
+                source: series.source,
+                values: Vec::new(),
+            });
+        }
+        let earlier = before.map(|before| before.signals).unwrap_or_default();
+        let now = &history.timeline;
+        if earlier.len() + now.series.len() <= SIGNALS_MAX {
+            let mut earlier: Vec<String> = earlier.into_keys().collect();
+            earlier.sort_unstable();
+            for name in earlier {
+                if now.get(&name).is_none() {
+                    add(Series {
+                        name,
+                        unit: model::Unit::Count,
+                        kind: model::SignalKind::Gauge,
+                        source: 0,
+                        values: Vec::new(),
+                    });
+                }
+            }
+        }
+        let done = redact::redact(&looked_at, salt, "").map_err(Refused::Unredactable)?;
+        let renamed = done.incident;
+        let signals = looked_at.timeline.series.into_iter();
+        let signals = signals.zip(renamed.timeline.series);
+        let signals = signals.map(|(one, renamed)| (one.name, renamed.name));
+        let mut facts: HashMap<String, Vec<(String, String)>> = HashMap::new();
+        for (one, renamed) in looked_at.facts.into_iter().zip(renamed.facts) {
+            let values = facts.entry(one.fact.name).or_default();
+            if !values.iter().any(|(value, _)| *value == one.fact.value) {
+                values.push((one.fact.value, renamed.fact.value));
+            }
+        }
+        let absent = looked_at.absent.into_iter().zip(renamed.absent);
+        let known = Self {
+            host: history.host.clone(),
+            server: history.server.clone(),
+            version: renamed.server.version,
+            signals: signals.collect(),
+            facts,
+            absent: absent
+                .map(|(one, renamed)| (one.absent, renamed.absent))
+                .collect(),
+            names: done.names,
+        };
+        known.check_signals()?;
+        Ok(known)
+    }
+
+    /// Refuses signals in which a name stands that was replaced. All other texts of a minute are few, and are searched each
+    /// time.
+    fn check_signals(&self) -> Result<(), Refused> {
+        let mut batch = Batch::new(Token::default());
+        for signal in self.signals.values() {
+            batch.push(&SignalRow {
+                signal: signal.clone(),
+                ..SignalRow::default()
+            });
+        }
+        redacted::check(&batch, &self.names)
+    }
+}
+
+/// Whose history it is, and of when, without what was recorded.
+fn bare(history: &Incident) -> Incident {
+    Incident {
+        id: history.id.clone(),
+        host: history.host.clone(),
+        tool_version: history.tool_version.clone(),
+        server: history.server.clone(),
+        clock: history.clock.clone(),
+        stall: history.stall.clone(),
+        window: history.window,
+        timeline: Timeline::default(),
+        texts: Vec::new(),
+        facts: Vec::new(),
+        stacks: model::StackEvidence::default(),
+        queries: Vec::new(),
+        mentions: Vec::new(),
+        known_words: Vec::new(),
+        absent: Vec::new(),
+    }
+}
