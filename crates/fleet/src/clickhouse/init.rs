@@ -32,6 +32,10 @@ impl Store {
         }
         // Who did not end before the tables were brought up has sent without them.
         self.add_up_earlier_stacks()?;
+        if found.is_some_and(|found| found < VERSION) {
+            let here = [("database", self.address.database.as_str())];
+            self.run(&ddl::index_earlier_rows(layout), &here)?;
+        }
         if found != Some(VERSION) {
             self.note_version(now, program)?;
         }

@@ -73,9 +73,13 @@ fn statements_for_a_cluster_are_understood() {
     if live::url().is_none() {
         return;
     }
-    let statements = ddl::all(&Layout::replicated("fleet").unwrap());
-    assert_eq!(statements.len(), 2 * ddl::tables().count() + 3);
-    for statement in statements {
+    let layout = Layout::replicated("fleet").unwrap();
+    let statements = ddl::all(&layout);
+    assert_eq!(statements.len(), 2 * ddl::tables().count() + 4);
+    for statement in statements
+        .into_iter()
+        .chain([ddl::index_earlier_rows(&layout)])
+    {
         live::run(&format!("EXPLAIN AST {statement}"));
     }
 }

@@ -1,4 +1,6 @@
-//! Where threads stand: added up as stacks come in, and where an older version sent them without.
+//! A store of an older version: where threads stand is added up, and the largest values of signals are known.
+
+use std::time::{Duration, Instant};
 
 use fleet::clickhouse::{Layout, Store};
 use fleet::questions::question;
@@ -20,6 +22,15 @@ fn sums() -> String {
         "SELECT count(), sum(length(place)), sum(arraySum(stall_ns)), sum(arraySum(calm_ns)), sum(stacks) \
          FROM freezeframe_test_sums.stack_sums FINAL",
     )
+}
+
+/// Of rows of signals that are there the smallest and the largest value of each piece is known.
+fn is_indexed() -> bool {
+    let bytes = live::run(
+        "SELECT sum(data_uncompressed_bytes) FROM system.data_skipping_indices \
+         WHERE database = 'freezeframe_test_sums' AND table = 'signals' AND name = 'largest'",
+    );
+    bytes != "0"
 }
 
 #[test]
@@ -56,6 +67,7 @@ fn stacks_are_added_up_once_and_those_of_an_older_version_too() {
     for statement in [
         "DROP TABLE freezeframe_test_sums.stack_sums",
         "DROP TABLE freezeframe_test_sums.places",
+        "ALTER TABLE freezeframe_test_sums.signals DROP INDEX largest",
         "TRUNCATE TABLE freezeframe_test_sums.schema_version",
         "INSERT INTO freezeframe_test_sums.schema_version VALUES (2, now(), 'x')",
     ] {
@@ -63,6 +75,11 @@ fn stacks_are_added_up_once_and_those_of_an_older_version_too() {
     }
     assert_eq!(init(&store), Initialised::Migrated(2));
     assert_eq!(sums(), of_insert);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_indexed() {
+        assert!(Instant::now() < end, "rows that were there have no index");
+        std::thread::sleep(Duration::from_millis(50));
+    }
     send(later);
     check("half of them by the migration");
 
