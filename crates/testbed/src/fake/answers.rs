@@ -15,6 +15,12 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Of the other counters so many change from second to second: one in eight of a real server's values does.
 const ONE_IN: usize = 8;
 
+/// Of the sessions that work one in so many is in a statement.
+const RUNNING_IN: u64 = 4;
+
+/// How long the sessions are idle that nobody needs, seconds; the first of them, and longer from one to the next.
+const IDLE_SECONDS: usize = 60;
+
 /// What rises on every server that works.
 const BUSY: [&str; 6] = [
     "Questions",
@@ -138,10 +144,14 @@ impl Answers {
         self.status.iter().enumerate().map(of).collect()
     }
 
-    /// A pool of sessions: most wait for their clients, a few are in a statement, each time others.
+    /// A pool of sessions in calm. Every other one works all the time: a few of those are in a statement, each time others,
+    /// and the rest has just finished one, as it must be where two hundred statements a second complete. The others of the
+    /// pool are idle. Were the workers idle for longer, few would seem to finish anything, and the recorder would look twice
+    /// in each second, as it does where sessions seem to be held.
     fn sessions_at(&self, seconds: f64, count: u64, id: u32) -> Vec<Vec<String>> {
         let session = |number: usize| {
-            let is_busy = (number as u64 + count).is_multiple_of(ONE_IN as u64);
+            let works = number.is_multiple_of(2);
+            let is_busy = works && (number as u64 / 2 + count).is_multiple_of(RUNNING_IN);
             let (command, state, info) = match is_busy {
                 true => (
                     "Query",
@@ -150,9 +160,9 @@ impl Answers {
                 ),
                 false => ("Sleep", "", ""),
             };
-            let time = match is_busy {
+            let time = match works {
                 true => 0,
-                false => (seconds as usize + number) % 30,
+                false => IDLE_SECONDS + number + seconds as usize,
             };
             [
                 (1_000_000 + number).to_string().as_str(),
