@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, Deadline, Rows};
+use crate::client::{Answer, Client, Deadline, Rows};
+use crate::status_names::StatusOrder;
 use crate::{Address, Login, OwnStatements, ServerError};
 
 /// How long the server may take. Each is for the whole of it, not for one wait: a server that sends
@@ -92,6 +93,8 @@ pub struct Session {
     own: OwnStatements,
     /// Whether the login sees the sessions of others; not asked on short connections.
     pub(crate) sees_all_sessions: Option<bool>,
+    /// The order in which this server tells its status.
+    pub(crate) status_order: StatusOrder,
 }
 
 impl Session {
@@ -108,6 +111,7 @@ impl Session {
             waits,
             own: OwnStatements::default(),
             sees_all_sessions: None,
+            status_order: StatusOrder::default(),
         })
     }
 
@@ -174,9 +178,7 @@ impl Session {
     /// The rows of a query as text; NULL is an empty text. Rows over `rows_max` are read and
     /// left out, counted in the second value.
     pub fn rows(&mut self, query: &str, rows_max: usize) -> Result<(Vec<Row>, usize), ServerError> {
-        self.own.add(query);
-        let deadline = self.deadline();
-        let answer = self.client.ask(query, rows_max, &deadline)?;
+        let answer = self.answer(query, rows_max)?;
         let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());
         let columns: std::rc::Rc<[String]> = names.collect();
         let width = columns.len();
@@ -187,6 +189,13 @@ impl Session {
             first: index * width,
         });
         Ok((rows.collect(), answer.left_out))
+    }
+
+    /// The same as it came, for answers of hundreds of rows each second.
+    pub(crate) fn answer(&mut self, query: &str, rows_max: usize) -> Result<Answer, ServerError> {
+        self.own.add(query);
+        let deadline = self.deadline();
+        Ok(self.client.ask(query, rows_max, &deadline)?)
     }
 
     fn deadline(&self) -> Deadline {

@@ -6,7 +6,7 @@ use model::{Fact, OwnText, Reading, SourceData, Text, Unit};
 
 use server_text::innodb;
 
-use crate::{Row, ServerError, Session, status_names};
+use crate::{Row, ServerError, Session};
 
 /// Rows of a status, variables or process list that are kept.
 const ROWS_MAX: usize = 20_000;
@@ -46,9 +46,9 @@ pub fn version(session: &mut Session) -> Result<String, ServerError> {
 
 /// `SHOW GLOBAL STATUS`: every numeric variable as a signal.
 pub fn status(session: &mut Session) -> Result<SourceData, ServerError> {
-    let (rows, _) = session.rows("SHOW GLOBAL STATUS", ROWS_MAX)?;
+    let answer = session.answer("SHOW GLOBAL STATUS", ROWS_MAX)?;
     Ok(SourceData {
-        readings: status_names::readings(rows.iter().map(|row| (row.column(0), row.column(1)))),
+        readings: session.status_order.readings(answer.pairs()),
         ..SourceData::default()
     })
 }

@@ -1,5 +1,8 @@
 //! The names of status variables, kept once for all servers. One process may record hundreds of them, each with the same
 //! five hundred names each second; what a name says of its kind and unit is looked up in tables of forty parts.
+//!
+//! A server tells them in the same order each time, so a connection remembers what stood at each place ([`StatusOrder`]):
+//! a name that stands there again is compared, and not looked up.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -13,17 +16,27 @@ const NAMES_MAX: usize = 4096;
 /// Longest name that is kept, bytes: an identifier of the server's.
 const NAME_BYTES_MAX: usize = 64;
 
+/// Whole numbers with so many digits are exact in a float.
+const EXACT_DIGITS: usize = 15;
+
 /// What is known of a variable.
 #[derive(Debug, Clone, Copy)]
 struct Known {
+    name: &'static str,
     signal: &'static str,
     unit: Unit,
     kind: SignalKind,
+    /// Its value may be the name of a file.
+    is_file: bool,
 }
+
+/// What stood at each place of a server's last status.
+#[derive(Debug, Default)]
+pub(crate) struct StatusOrder(Vec<Option<&'static Known>>);
 
 /// A status variable as a signal; absent when its value is no number. Of a file it is the number that its name ends with.
 pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
-    let value = number(name, value)?;
+    let value = number(is_file(name), value)?;
     let (signal, unit, kind) = signal_of(name);
     Some(Reading {
         name: signal.into(),
@@ -33,18 +46,35 @@ pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
     })
 }
 
+fn is_file(name: &str) -> bool {
+    name.ends_with("_file")
+}
+
 /// MariaDB's `Binlog_snapshot_file` is `binlog.000086`, and each new binary log adds one.
-fn number(name: &str, value: &str) -> Option<f64> {
+fn number(is_file: bool, value: &str) -> Option<f64> {
     let file_number = || {
         let (_, number) = value.rsplit_once('.')?;
         let is_number = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then_some(number)
     };
-    let digits = match name.ends_with("_file") {
+    let digits = match is_file {
         true => file_number().unwrap_or(value),
         false => value,
     };
-    digits.parse::<f64>().ok().filter(|value| value.is_finite())
+    let parsed = || digits.parse::<f64>().ok().filter(|value| value.is_finite());
+    whole(digits).or_else(parsed)
+}
+
+/// Digits and nothing else, as nearly all values are, and so few that a float has the number exactly.
+fn whole(digits: &str) -> Option<f64> {
+    if digits.is_empty() || digits.len() > EXACT_DIGITS {
+        return None;
+    }
+    let sum = digits.bytes().try_fold(0_u64, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| sum * 10 + u64::from(digit))
+    });
+    sum.map(|sum| sum as f64)
 }
 
 /// The signal that a status variable is.
@@ -67,17 +97,23 @@ fn unit_of(name: &str) -> Unit {
     }
 }
 
-static KNOWN: RwLock<Option<HashMap<&'static str, Known>>> = RwLock::new(None);
+static KNOWN: RwLock<Option<HashMap<&'static str, &'static Known>>> = RwLock::new(None);
 
-/// The readings of a status; what is no number has none.
-pub(crate) fn readings<'a>(status: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Reading> {
-    let mut readings = Vec::with_capacity(512);
-    let mut unknown = Vec::new();
-    {
-        let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-        for (name, value) in status {
-            let known = known.as_ref().and_then(|known| known.get(name));
-            let Some(known) = known else {
+fn known(name: &str) -> Option<&'static Known> {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref()?.get(name).copied()
+}
+
+impl StatusOrder {
+    /// The readings of a status; what is no number has none.
+    pub(crate) fn readings<'a>(
+        &mut self,
+        status: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Vec<Reading> {
+        let mut readings = Vec::with_capacity(self.0.len());
+        let mut unknown = Vec::new();
+        for (place, (name, value)) in status.enumerate() {
+            let Some(known) = self.at(place, name) else {
                 let reading = status_reading(name, value);
                 if reading.is_some() {
                     unknown.push(name);
@@ -86,7 +122,7 @@ pub(crate) fn readings<'a>(status: impl Iterator<Item = (&'a str, &'a str)>) -> 
                 continue;
             };
             // A level that is a word now and then is a number only sometimes.
-            let value = number(name, value);
+            let value = number(known.is_file, value);
             readings.extend(value.map(|value| Reading {
                 name: known.signal.into(),
                 unit: known.unit,
@@ -94,11 +130,25 @@ pub(crate) fn readings<'a>(status: impl Iterator<Item = (&'a str, &'a str)>) -> 
                 value,
             }));
         }
+        if !unknown.is_empty() {
+            remember(&unknown);
+        }
+        readings
     }
-    if !unknown.is_empty() {
-        remember(&unknown);
+
+    /// What is known of the name at a place. Places are asked for one after the other.
+    fn at(&mut self, place: usize, name: &str) -> Option<&'static Known> {
+        let last = self.0.get(place).copied().flatten();
+        if let Some(last) = last.filter(|last| last.name == name) {
+            return Some(last);
+        }
+        let known = known(name);
+        match self.0.get_mut(place) {
+            Some(last) => *last = known,
+            None => self.0.push(known),
+        }
+        known
     }
-    readings
 }
 
 fn remember(names: &[&str]) {
@@ -113,7 +163,15 @@ fn remember(names: &[&str]) {
         let Some(name) = signal.get(signal.len() - name.len()..) else {
             continue;
         };
-        known.insert(name, Known { signal, unit, kind });
+        let is_file = is_file(name);
+        let one = Known {
+            name,
+            signal,
+            unit,
+            kind,
+            is_file,
+        };
+        known.insert(name, Box::leak(Box::new(one)));
     }
 }
 
@@ -142,14 +200,41 @@ mod tests {
             ("Questions_odd", "inf"),
             ("Binlog_snapshot_file", "binlog.000086"),
         ];
-        let first = readings(status.into_iter());
-        let again = readings(status.into_iter());
+        let mut order = StatusOrder::default();
+        let first = order.readings(status.into_iter());
+        let again = order.readings(status.into_iter());
         assert_eq!(first, again);
+        assert_eq!(order.readings(status.into_iter()), again, "by their places");
+        let turned = order.readings(status.into_iter().rev());
+        assert!(turned.iter().eq(again.iter().rev()), "another order");
         let plain = status.into_iter();
         let plain: Vec<Reading> = plain
             .filter_map(|(name, value)| status_reading(name, value))
             .collect();
         assert_eq!(again, plain);
         assert!(matches!(again[0].name, std::borrow::Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn digits_are_read_as_any_number_is() {
+        for text in [
+            "",
+            "0",
+            "007",
+            "4294967295",
+            "999999999999999",
+            "9007199254740993",
+            "18446744073709551615",
+            "-1",
+            "+1",
+            "1e3",
+            "0.25",
+            "12a",
+            "٣",
+            "inf",
+        ] {
+            let parsed = text.parse::<f64>().ok().filter(|value| value.is_finite());
+            assert_eq!(number(false, text), parsed, "{text}");
+        }
     }
 }

@@ -21,6 +21,20 @@ pub(crate) struct Answer {
     pub(crate) left_out: usize,
 }
 
+impl Answer {
+    /// The first two values of each row.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let width = self.columns.len();
+        (0..self.rows.len()).map(move |row| {
+            let value = |column| match column < width {
+                true => self.rows.value(row * width + column),
+                false => "",
+            };
+            (value(0), value(1))
+        })
+    }
+}
+
 /// Rows as text in one piece: a status of five hundred variables comes each second from each server, and a thousand small
 /// pieces cost more than reading it. NULL is an empty text.
 #[derive(Debug, Default)]
@@ -223,9 +237,18 @@ impl Reading<'_> {
         deadline: &Deadline,
     ) -> Result<(), ClientError> {
         loop {
-            self.next(deadline)?;
-            if is_end(&self.packet) {
-                return ended(&self.packet, false);
+            let packet = match self.packets.at_hand() {
+                Some(packet) => packet,
+                None => {
+                    self.next(deadline)?;
+                    &self.packet
+                }
+            };
+            if packet.first() == Some(&0xff) {
+                return Err(ClientError::from_error_packet(packet));
+            }
+            if is_end(packet) {
+                return ended(packet, false);
             }
             if answer.rows.len() + answer.left_out >= ROWS_MAX {
                 return Err(ClientError::TooMuch(
@@ -238,7 +261,7 @@ impl Reading<'_> {
             }
             answer
                 .rows
-                .push(&self.packet, answer.columns.len())
+                .push(packet, answer.columns.len())
                 .ok_or_else(|| ClientError::garbled("a row does not fit its columns"))?;
             if answer.rows.bytes() > KEPT_BYTES_MAX {
                 let text = format!("rows of more than {} MiB", KEPT_BYTES_MAX >> 20);
