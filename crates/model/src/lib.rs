@@ -57,7 +57,7 @@ pub use threads::{
     FutexWait, RunState, SnapshotMeta, SnapshotMethod, SnapshotThread, Syscall, ThreadRun,
     ThreadSession, ThreadSnapshot,
 };
-pub use timeline::{Measure, Series, Source, Timeline, View};
+pub use timeline::{LateTimeline, Measure, Series, Source, Timeline, View};
 pub use window::Window;
 
 /// Milliseconds on the recorder's own clock: since the session began, monotonic, unmoved by

@@ -1,5 +1,9 @@
 //! Signals over time: the store that ring, history and incident share, and the measures of a window.
 
+mod late;
+
+pub use late::LateTimeline;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -151,7 +155,9 @@ impl Timeline {
         if self.order.len() <= source {
             self.order.resize_with(source + 1, Vec::new);
         }
+        let mut places = 0;
         for (place, one) in values.enumerate() {
+            places = place + 1;
             let known = self.order[source].get(place);
             let known = known.filter(|known| {
                 let series = self.series.get(known.series);
@@ -189,6 +195,7 @@ impl Timeline {
                 series.values.push(one.value);
             }
         }
+        self.order[source].truncate(places);
         for index in self.of_source.get(source).into_iter().flatten() {
             self.series[*index].values.resize(length, f64::NAN);
         }

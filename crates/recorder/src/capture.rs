@@ -104,7 +104,7 @@ impl Capture {
         &self,
         config: &RecorderConfig,
         clock: &RecorderClock,
-        ring: &Ring,
+        ring: &mut Ring,
         server: Server,
         now: Millis,
     ) -> Incident {

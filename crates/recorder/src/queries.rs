@@ -21,6 +21,7 @@
 //! only when no other way has seen statements. It is a lease: written down and synced before the server
 //! is changed, with a watchdog process that holds a pipe whose end means that we are gone.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use model::{Incident, Measure, Millis, OrderBy, QueryDigest, TimedDigest, Window};
 
 /// Before the name of a counter `Com_…`: how much of it the recorder's own statements are.
-pub(crate) const OWN_COMMANDS: &str = "recorder.com.";
+const OWN_COMMANDS: &str = "recorder.com.";
+
+/// The counters that our statements move, with their names there: told each second of each server, and made once.
+const OWN_SIGNALS: [(&str, &str); 9] = [
+    ("select", "recorder.com.select"),
+    ("set_option", "recorder.com.set_option"),
+    ("show_engine_status", "recorder.com.show_engine_status"),
+    ("show_grants", "recorder.com.show_grants"),
+    ("show_processlist", "recorder.com.show_processlist"),
+    ("show_replica_status", "recorder.com.show_replica_status"),
+    ("show_slave_status", "recorder.com.show_slave_status"),
+    ("show_status", "recorder.com.show_status"),
+    ("show_variables", "recorder.com.show_variables"),
+];
+
+/// The signal of the recorder's part in a counter `Com_…`, by its name without that prefix.
+pub(crate) fn own_signal(command: &str) -> Cow<'static, str> {
+    let known = OWN_SIGNALS.iter().find(|(name, _)| *name == command);
+    match known {
+        Some((_, signal)) => Cow::Borrowed(signal),
+        None => format!("{OWN_COMMANDS}{command}").into(),
+    }
+}
 
 /// Digests kept: six a minute, and one a burst.
 const DIGESTS_MAX: usize = 128;
@@ -208,6 +231,16 @@ mod tests {
             blind: Vec::new(),
             connections: None,
         }
+    }
+
+    #[test]
+    fn what_is_told_from_the_beginning_has_a_lasting_name() {
+        for command in server::OwnStatements::default().by_command().into_keys() {
+            let signal = own_signal(&command);
+            assert!(matches!(signal, Cow::Borrowed(_)), "{signal}");
+            assert_eq!(signal.strip_prefix(OWN_COMMANDS), Some(command.as_str()));
+        }
+        assert_eq!(own_signal("kill"), "recorder.com.kill");
     }
 
     #[test]

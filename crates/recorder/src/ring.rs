@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use model::{
-    Absent, Fact, Incident, Millis, Sample, TimedAbsent, TimedFact, TimedText, Timeline, Window,
+    Absent, Fact, Incident, LateTimeline, Millis, Sample, TimedAbsent, TimedFact, TimedText, Window,
 };
 
 /// Different absences kept at the most; the rest is left out, for the first ones say enough.
@@ -17,7 +17,7 @@ const CUT_EVERY_MS: Millis = 15_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    timeline: Timeline,
+    timeline: LateTimeline,
     texts: VecDeque<TimedText>,
     text_bytes: usize,
     facts: Vec<TimedFact>,
@@ -94,13 +94,10 @@ impl Ring {
 
     /// Whether a signal was brought; names of status variables in any case.
     pub(crate) fn has_signal(&self, name: &str) -> bool {
-        self.timeline.get(name).is_some()
-            || (name.starts_with("status.")
-                && self
-                    .timeline
-                    .series
-                    .iter()
-                    .any(|series| series.name.eq_ignore_ascii_case(name)))
+        let is_status = name.starts_with("status.");
+        self.timeline.series().iter().any(|series| {
+            series.name == name || (is_status && series.name.eq_ignore_ascii_case(name))
+        })
     }
 
     /// Forgets what is older than `from`, now and then.
@@ -127,19 +124,18 @@ impl Ring {
 
     /// Signals, values, bytes of texts, and different absences.
     pub(crate) fn size(&self) -> [u64; 4] {
-        let values: usize = self.timeline.series.iter().map(|s| s.values.len()).sum();
         [
-            self.timeline.series.len() as u64,
-            values as u64,
+            self.timeline.series().len() as u64,
+            self.timeline.values() as u64,
             self.text_bytes as u64,
             self.absent.len() as u64,
         ]
     }
 
     /// Fills an incident with what lies within its window.
-    pub(crate) fn fill(&self, incident: &mut Incident) {
+    pub(crate) fn fill(&mut self, incident: &mut Incident) {
         let Window { from, to } = incident.window;
-        incident.timeline = self.timeline.between(incident.window);
+        incident.timeline = self.timeline.settled().between(incident.window);
         incident.texts = self
             .texts
             .iter()

@@ -55,10 +55,11 @@ impl Recorder {
     }
 
     /// The incident as it is now, and its stacks, which have no names yet.
-    pub(super) fn incident(&self, now: Millis) -> Option<(Incident, RawEvidence)> {
+    pub(super) fn incident(&mut self, now: Millis) -> Option<(Incident, RawEvidence)> {
         let capture = self.capture.as_ref()?;
         let server = self.shared.describe(&self.version);
-        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        let ring = &mut self.ring;
+        let mut incident = capture.incident(&self.config, &self.clock, ring, server, now);
         incident.host = self.shared.host();
         incident.queries = queries::counted_around(&incident);
         incident

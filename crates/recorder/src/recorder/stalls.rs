@@ -228,7 +228,7 @@ impl Recorder {
     }
 
     /// A stall that is not captured, as the ring has it: enough to say what it was.
-    fn remembered(&self, lasting: &OngoingStall, end: Millis, now: Millis) -> Incident {
+    fn remembered(&mut self, lasting: &OngoingStall, end: Millis, now: Millis) -> Incident {
         let mut capture = Capture::from_trigger(
             &self.label,
             &self.clock,
@@ -238,7 +238,8 @@ impl Recorder {
         );
         capture.stall.end = Some(end);
         let server = self.shared.describe(&self.version);
-        let mut incident = capture.incident(&self.config, &self.clock, &self.ring, server, now);
+        let ring = &mut self.ring;
+        let mut incident = capture.incident(&self.config, &self.clock, ring, server, now);
         incident.host = self.shared.host();
         incident.queries = queries::counted_around(&incident);
         incident

@@ -12,7 +12,7 @@ use super::backoff::Backoff;
 use super::{Outcome, Reader, State, signals};
 use crate::clock::RecorderClock;
 use crate::context::Context;
-use crate::queries::{OWN_COMMANDS, QueryWatch};
+use crate::queries::{QueryWatch, own_signal};
 use crate::target::{OwnConnection, Shared};
 
 /// The kept connection for status and what is remembered between readings.
@@ -279,8 +279,7 @@ fn status(state: &mut DatabaseState) -> Outcome {
     taken
         .readings
         .extend(own.into_iter().map(|(command, count)| {
-            let name = format!("{OWN_COMMANDS}{command}");
-            Reading::counter(name, Unit::Count, count as f64)
+            Reading::counter(own_signal(&command), Unit::Count, count as f64)
         }));
     Ok(taken)
 }
