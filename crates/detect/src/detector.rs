@@ -152,7 +152,10 @@ impl Detector {
         }
         self.calm_down(now, &mut events);
         if self.is_calm(now) {
-            let stuck = number(sample, "processlist.active_2s");
+            let stuck = match sample.source {
+                "processlist" => number(sample, "processlist.active_2s"),
+                _ => None,
+            };
             self.usual
                 .learn(sample.source, sample.at, &self.view, stuck);
         }

@@ -95,6 +95,7 @@ mod burn;
 mod config;
 mod detector;
 mod pace;
+mod places;
 mod requests;
 mod rules;
 mod sessions;

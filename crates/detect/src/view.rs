@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use model::{Millis, ProbeOutcome, Sample};
 
+use crate::places::Places;
+
 /// A reading older than this says nothing of now, milliseconds: its source comes each second.
 const FRESH_MS: Millis = 2500;
 
@@ -167,6 +169,7 @@ pub(crate) struct View {
     pub(crate) busy_share: Option<f64>,
     /// The server was started anew since the sample before.
     pub(crate) restarted: bool,
+    places: Places,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -207,6 +210,12 @@ fn quota_cpus(cpu_max: &str) -> Option<f64> {
     let (quota, period) = cpu_max.split_once(' ')?;
     let us = |text: &str| text.trim().parse::<u64>().ok().filter(|us| *us > 0);
     Some(us(quota)? as f64 / us(period)? as f64)
+}
+
+/// The sum of those that are there.
+fn sum<const N: usize>(values: [Option<f64>; N]) -> Option<f64> {
+    let mut known = values.into_iter().flatten().peekable();
+    known.peek().is_some().then(|| known.sum())
 }
 
 fn median(values: &VecDeque<f64>) -> Option<f64> {
@@ -256,34 +265,29 @@ impl View {
         // SHOW GLOBAL STATUS counts itself.
         let own = std::mem::take(&mut self.own) + 1.0;
         let at = sample.at;
-        let exact = number(sample, "status.Connection_errors_max_connections");
-        let Some(questions) = number(sample, "status.Questions") else {
+        let mut value = |name| self.places.number(sample, name);
+        let exact = value("status.Connection_errors_max_connections");
+        let Some(questions) = value("status.Questions") else {
             return;
-        };
-        let sum = |names: &[&str]| {
-            let values: Vec<f64> = names
-                .iter()
-                .filter_map(|name| number(sample, name))
-                .collect();
-            (!values.is_empty()).then(|| values.iter().sum())
         };
         let now = Counters {
             at,
             questions,
-            running: number(sample, "status.Threads_running").unwrap_or(0.0),
-            uptime: number(sample, "status.Uptime"),
-            refused: exact.or_else(|| number(sample, "status.Aborted_connects")),
-            rows: sum(&ROW_COUNTERS),
-            writes: sum(&WRITE_COUNTERS),
-            own: number(sample, "recorder.statements"),
+            running: value("status.Threads_running").unwrap_or(0.0),
+            uptime: value("status.Uptime"),
+            refused: exact.or_else(|| value("status.Aborted_connects")),
+            rows: sum(ROW_COUNTERS.map(&mut value)),
+            writes: sum(WRITE_COUNTERS.map(&mut value)),
+            own: value("recorder.statements"),
         };
+        let connected = value("status.Threads_connected");
         self.take_row_waits(sample);
         let before = self.before.replace(now);
         self.work = None;
         self.doors = Doors {
             at,
             since: at,
-            connected: number(sample, "status.Threads_connected"),
+            connected,
             refused: None,
             is_exact: exact.is_some(),
         };
@@ -331,9 +335,10 @@ impl View {
     /// waits that began since.
     fn take_row_waits(&mut self, sample: &Sample) {
         self.rows_waiting = None;
+        let mut value = |name| self.places.number(sample, name);
         let (Some(waiting), Some(begun)) = (
-            number(sample, "status.Innodb_row_lock_current_waits"),
-            number(sample, "status.Innodb_row_lock_waits"),
+            value("status.Innodb_row_lock_current_waits"),
+            value("status.Innodb_row_lock_waits"),
         ) else {
             return;
         };

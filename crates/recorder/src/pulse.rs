@@ -109,6 +109,9 @@ impl Pulse {
 
     pub(crate) fn sample(&self, sample: &Sample) {
         self.samples.fetch_add(1, Ordering::Relaxed);
+        if sample.source != "query-probe" {
+            return;
+        }
         let Some(outcome) = sample
             .value("probe.query_outcome")
             .and_then(ProbeOutcome::from_code)
