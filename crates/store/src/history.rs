@@ -58,6 +58,8 @@ pub struct History {
     pub(crate) own_sessions: Vec<i64>,
     pub(crate) begun_wall_ms: i64,
     pub(crate) limits: HistoryLimits,
+    /// A session was deleted, by an earlier process maybe, and rows of it may be left.
+    pub(crate) may_have_orphans: bool,
     signal_ids: HashMap<String, u32>,
     source_ids: HashMap<String, u32>,
     last: HashMap<&'static str, LastValues>,
@@ -105,6 +107,7 @@ impl History {
             own_sessions: vec![session],
             begun_wall_ms: start.clock.wall_at_zero_ms,
             limits,
+            may_have_orphans: true,
             signal_ids: HashMap::new(),
             source_ids: HashMap::new(),
             last: HashMap::new(),

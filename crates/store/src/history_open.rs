@@ -74,8 +74,9 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "journal_size_limit", 4 << 20)?;
-        // The cache is the recorder's memory; the history is written, hardly read.
-        connection.pragma_update(None, "cache_size", -512)?;
+        // The cache is the recorder's memory, of each server; the history is written, hardly read, and what is written next
+        // is in a few pages.
+        connection.pragma_update(None, "cache_size", -128)?;
         let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version == 0 {
             connection.execute_batch(SCHEMA)?;

@@ -64,12 +64,22 @@ impl History {
             "DELETE FROM absent WHERE rowid <= (SELECT max(rowid) FROM absent) - ?1",
             [ROWS_MAX],
         )?;
-        self.connection.execute(
+        let deleted = self.connection.execute(
             "DELETE FROM session WHERE id <> ?1
              AND NOT EXISTS (SELECT 1 FROM chunk WHERE chunk.session = session.id)
              AND NOT EXISTS (SELECT 1 FROM open_incident WHERE open_incident.session = session.id)",
             [self.session],
         )?;
+        self.may_have_orphans |= deleted > 0;
+        if self.may_have_orphans {
+            self.delete_orphans()?;
+            self.may_have_orphans = false;
+        }
+        Ok(())
+    }
+
+    /// Deletes what is of no session any more. It reads all of these tables, the texts of a day among them.
+    fn delete_orphans(&self) -> rusqlite::Result<()> {
         for table in ["source", "signal", "fact", "absent", "text"] {
             self.connection.execute(
                 &format!("DELETE FROM {table} WHERE session NOT IN (SELECT id FROM session)"),
