@@ -1,6 +1,5 @@
 //! What the server tells by SQL: status, processlist, InnoDB's status, settings, digests.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -21,7 +20,6 @@ pub(crate) struct DatabaseState {
     waits: Waits,
     session: Option<Session>,
     backoff: Backoff,
-    variables: HashMap<String, String>,
     variables_seen: Option<server::VariablesSeen>,
     /// The sources that a trigger asks for at once.
     burst: Burst,
@@ -113,7 +111,6 @@ impl State for DatabaseState {
             waits: context.waits(),
             session: None,
             backoff: Backoff::new(),
-            variables: HashMap::new(),
             variables_seen: None,
             burst: Burst::default(),
             again: Again::No,
@@ -342,7 +339,7 @@ pub(crate) static VARIABLES: Reader<DatabaseState> = Reader {
     read: variables,
 };
 
-/// All variables at first, then only those that changed.
+/// All variables where any of them changed; the ring knows which (`ring.rs`).
 fn variables(state: &mut DatabaseState) -> Outcome {
     let mut seen = state.variables_seen.take();
     let outcome = state.ask("variables", |session| {
@@ -352,14 +349,7 @@ fn variables(state: &mut DatabaseState) -> Outcome {
         })
     });
     state.variables_seen = seen;
-    let mut taken = outcome?;
-    taken.facts.retain(|fact| {
-        let before = state
-            .variables
-            .insert(fact.name.clone(), fact.value.clone());
-        before.as_ref() != Some(&fact.value)
-    });
-    Ok(taken)
+    outcome
 }
 
 #[rustfmt::skip]
