@@ -1,5 +1,6 @@
 //! Signals over time: the store that ring, history and incident share, and the measures of a window.
 
+mod forget;
 mod late;
 
 pub use late::LateTimeline;
@@ -49,7 +50,8 @@ pub struct Timeline {
     pub series: Vec<Series>,
     /// Readings left out because [`SERIES_MAX`] series were there.
     pub dropped_readings: u64,
-    by_name: HashMap<String, usize>,
+    /// Names that the program has for good are not kept again, for each of many servers.
+    by_name: HashMap<Cow<'static, str>, usize>,
     /// By source, the series of its last readings in their order: mostly the next ones have the same, and none has to be
     /// looked for.
     order: Vec<Vec<Place>>,
@@ -171,13 +173,18 @@ impl Timeline {
                     self.dropped_readings += 1;
                     continue;
                 }
-                None => self.add_series(Series {
-                    name: one.name.to_owned(),
-                    unit: one.unit,
-                    kind: one.kind,
-                    source,
-                    values: Vec::new(),
-                }),
+                None => {
+                    let series = Series {
+                        name: one.name.to_owned(),
+                        unit: one.unit,
+                        kind: one.kind,
+                        source,
+                        values: Vec::new(),
+                    };
+                    let name = one.lasting.map(Cow::Borrowed);
+                    let name = name.unwrap_or_else(|| one.name.to_owned().into());
+                    self.add_named(name, series)
+                }
             };
             let order = &mut self.order[source];
             let found = Place {
@@ -223,8 +230,12 @@ impl Timeline {
     /// Adds a whole series; returns its index. A second series of the same name replaces the first
     /// in look-ups.
     pub fn add_series(&mut self, series: Series) -> usize {
+        self.add_named(series.name.clone().into(), series)
+    }
+
+    fn add_named(&mut self, name: Cow<'static, str>, series: Series) -> usize {
         let index = self.series.len();
-        self.by_name.insert(series.name.clone(), index);
+        self.by_name.insert(name, index);
         let source = series.source;
         self.series.push(series);
         self.note_source(source, index);
@@ -251,37 +262,6 @@ impl Timeline {
             ticks: Vec::new(),
         });
         self.sources.len() - 1
-    }
-
-    /// Forgets what is older than `from`, and series of which nothing is left.
-    pub fn forget_before(&mut self, from: Millis) {
-        let cuts: Vec<usize> = self
-            .sources
-            .iter()
-            .map(|source| source.ticks.partition_point(|tick| *tick < from))
-            .collect();
-        for (source, cut) in self.sources.iter_mut().zip(&cuts) {
-            source.ticks.drain(..cut);
-        }
-        for series in &mut self.series {
-            series
-                .values
-                .drain(..cuts[series.source].min(series.values.len()));
-        }
-        let before = self.series.len();
-        self.series
-            .retain(|series| series.values.iter().any(|value| !value.is_nan()));
-        if self.series.len() != before {
-            self.order.clear();
-            self.of_source.clear();
-            for (index, source) in (0..).zip(self.sources_of_series()) {
-                self.note_source(source, index);
-            }
-            self.by_name = (0..)
-                .zip(&self.series)
-                .map(|(index, series)| (series.name.clone(), index))
-                .collect();
-        }
     }
 
     /// A copy of what lies within `window`.

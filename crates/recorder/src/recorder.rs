@@ -37,8 +37,10 @@ use crate::stacks::{RecentStacks, StackWatch};
 use crate::target::{Shared, Target};
 use crate::wake::Wake;
 
-/// Samples that may wait for the recorder's thread: half a minute of all sources.
+/// Samples that may wait for the recorder's thread: half a minute of all sources. Their places are memory from the
+/// beginning, and of a server on another host fewer sources are read.
 const SAMPLES_MAX: usize = 1024;
+const SAMPLES_MAX_ELSEWHERE: usize = 256;
 
 /// How often the ring is measured for others, milliseconds.
 const PULSE_RING_MS: Millis = 2000;
@@ -180,7 +182,10 @@ impl Recorder {
         };
         let wake = Arc::new(Wake::default());
         let quiet = Arc::new(Quiet::default());
-        let (sender, samples) = sync_channel(SAMPLES_MAX);
+        let (sender, samples) = sync_channel(match shared.is_elsewhere() {
+            true => SAMPLES_MAX_ELSEWHERE,
+            false => SAMPLES_MAX,
+        });
         let stacks = Arc::new(StackWatch::new());
         let queries = Arc::new(QueryWatch::default());
         let context = Context {

@@ -60,7 +60,7 @@ pub struct History {
     pub(crate) limits: HistoryLimits,
     /// A session was deleted, by an earlier process maybe, and rows of it may be left.
     pub(crate) may_have_orphans: bool,
-    signal_ids: HashMap<String, u32>,
+    signal_ids: HashMap<Cow<'static, str>, u32>,
     source_ids: HashMap<String, u32>,
     last: HashMap<&'static str, LastValues>,
     /// Of each source the names in the order of its last reading, with their ids: mostly the next one has the same, and
@@ -159,7 +159,11 @@ impl History {
     fn try_append(&mut self, samples: &[Sample]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         if self.signal_ids.is_empty() {
-            self.signal_ids = known_ids(&transaction, "signal", self.session)?;
+            let known = known_ids(&transaction, "signal", self.session)?;
+            self.signal_ids = known
+                .into_iter()
+                .map(|(name, id)| (name.into(), id))
+                .collect();
             self.source_ids = known_ids(&transaction, "source", self.session)?;
         }
         let mut payload = Vec::new();
@@ -225,7 +229,7 @@ impl History {
                                 reading.unit.name(),
                                 reading.kind.name()
                             ])?;
-                        self.signal_ids.insert(reading.name.to_string(), id);
+                        self.signal_ids.insert(reading.name.clone(), id);
                         id
                     }
                 };

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::{SourceData, Unit};
 
-    const NAMES: [&str; 4] = ["s.a", "s.b", "s.c", "s.d"];
+    const NAMES: [&str; 5] = ["s.a", "s.b", "s.c", "s.d", "s.e"];
 
     fn sample(source: &'static str, at: Millis, names: &[usize], lasting: bool) -> Sample {
         let reading = |(place, index): (usize, &usize)| {
@@ -223,13 +223,14 @@ mod tests {
             };
             assert_eq!(names(late.settled()), names(&at_once));
         };
-        let mut samples = Vec::new();
+        // The first series goes at a cut, and the others move.
+        let mut samples = vec![sample("u", 1, &[4], true)];
         for at in 1..100 {
             // Names in another order, twice, of another source, that come and go, that have to be read; time that stands.
             let (names, lasting): (&[usize], bool) = match at {
                 40 => (&[1, 0, 2], true),
                 50 => (&[0, 1], true),
-                60..65 => (&[0, 1, 2, 3], true),
+                60..65 => (&[3, 0, 1, 2], true),
                 70 => (&[0, 1, 2], false),
                 80..83 => (&[0, 1, 0], true),
                 _ => (&[0, 1, 2], true),
