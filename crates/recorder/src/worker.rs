@@ -15,9 +15,9 @@ use crate::reader::{Outcome, Reader, State};
 /// How long a worker sleeps at the most before it looks whether something is wanted early.
 const NAP: Duration = Duration::from_millis(100);
 
-/// The same for a server on another host. What its sources may want early wakes them up ([`crate::wake::Wake`], and
-/// [`State::wanted_at`]), and there may be hundreds of them.
-const NAP_ELSEWHERE: Duration = Duration::from_secs(1);
+/// The same for a server on another host. What its sources may want early, and the end of the recording, wake them up
+/// ([`crate::wake::Wake`], and [`State::wanted_at`]), and there may be hundreds of them.
+const NAP_ELSEWHERE: Duration = Duration::from_secs(10);
 
 /// The server's sessions are looked at so long after the beat, milliseconds. The spread stays below what parts a
 /// regular look from one between two (`detect` takes 900 ms and more for a second).
@@ -64,8 +64,12 @@ fn run<S: State>(mut state: S, readers: &[&Reader<S>], context: &Context) {
         true => NAP_ELSEWHERE,
         false => NAP,
     };
-    while !context.stop.load(Ordering::Relaxed) {
+    loop {
+        // Before the look at anything that it may be rung for.
         let rung = context.wake.rung();
+        if context.stop.load(Ordering::Relaxed) {
+            return;
+        }
         state.begin_turn();
         let now = context.clock.now();
         let mut next = now + nap.as_millis() as Millis;

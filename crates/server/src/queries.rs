@@ -64,8 +64,9 @@ pub fn processlist(
     let (rows, left_out) = session.rows("SHOW PROCESSLIST", ROWS_MAX)?;
     let mut taken = processlist_taken(&rows, own);
     taken.readings.extend(also(&rows));
-    let users: std::collections::BTreeSet<&str> = rows.iter().map(|row| row.get("user")).collect();
-    if session.sees_all_sessions == Some(false) && users.len() <= 1 {
+    let user = || rows.first().map(|row| row.get("user"));
+    let is_one_user = || rows.iter().all(|row| Some(row.get("user")) == user());
+    if session.sees_all_sessions == Some(false) && is_one_user() {
         taken.absent.push(model::Absent::new(
             "processlist",
             model::Reason::Permission,
