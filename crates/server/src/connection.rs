@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::client::{Answer, Client, Deadline, Rows};
+use model::Reading;
+
+use crate::client::{Client, Deadline, Keep, Rows};
 use crate::status_names::StatusOrder;
 use crate::{Address, Login, OwnStatements, ServerError};
 
@@ -94,7 +96,7 @@ pub struct Session {
     /// Whether the login sees the sessions of others; not asked on short connections.
     pub(crate) sees_all_sessions: Option<bool>,
     /// The order in which this server tells its status.
-    pub(crate) status_order: StatusOrder,
+    status_order: StatusOrder,
 }
 
 impl Session {
@@ -172,13 +174,16 @@ impl Session {
     pub fn execute(&mut self, statement: &str) -> Result<(), ServerError> {
         self.own.add(statement);
         let deadline = self.deadline();
-        Ok(self.client.ask(statement, 0, &deadline).map(drop)?)
+        let answer = self.client.ask(statement, Keep::Rows(0), &deadline);
+        Ok(answer.map(drop)?)
     }
 
     /// The rows of a query as text; NULL is an empty text. Rows over `rows_max` are read and
     /// left out, counted in the second value.
     pub fn rows(&mut self, query: &str, rows_max: usize) -> Result<(Vec<Row>, usize), ServerError> {
-        let answer = self.answer(query, rows_max)?;
+        self.own.add(query);
+        let deadline = self.deadline();
+        let answer = self.client.ask(query, Keep::Rows(rows_max), &deadline)?;
         let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());
         let columns: std::rc::Rc<[String]> = names.collect();
         let width = columns.len();
@@ -191,11 +196,15 @@ impl Session {
         Ok((rows.collect(), answer.left_out))
     }
 
-    /// The same as it came, for answers of hundreds of rows each second.
-    pub(crate) fn answer(&mut self, query: &str, rows_max: usize) -> Result<Answer, ServerError> {
+    /// The numbers of a query that tells names and values as a status does.
+    pub(crate) fn status(&mut self, query: &str) -> Result<Vec<Reading>, ServerError> {
         self.own.add(query);
         let deadline = self.deadline();
-        Ok(self.client.ask(query, rows_max, &deadline)?)
+        let mut status = self.status_order.begin();
+        let mut look = |name: &[u8], value: &[u8]| status.take(name, value);
+        let keep = Keep::Pairs(&mut look);
+        self.client.ask(query, keep, &deadline)?;
+        Ok(status.readings())
     }
 
     fn deadline(&self) -> Deadline {

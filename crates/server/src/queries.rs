@@ -8,7 +8,7 @@ use server_text::innodb;
 
 use crate::{Row, ServerError, Session};
 
-/// Rows of a status, variables or process list that are kept.
+/// Rows of variables or of a process list that are kept.
 const ROWS_MAX: usize = 20_000;
 
 /// Parts of the names of variables whose value may be a secret.
@@ -46,9 +46,8 @@ pub fn version(session: &mut Session) -> Result<String, ServerError> {
 
 /// `SHOW GLOBAL STATUS`: every numeric variable as a signal.
 pub fn status(session: &mut Session) -> Result<SourceData, ServerError> {
-    let answer = session.answer("SHOW GLOBAL STATUS", ROWS_MAX)?;
     Ok(SourceData {
-        readings: session.status_order.readings(answer.pairs()),
+        readings: session.status("SHOW GLOBAL STATUS")?,
         ..SourceData::default()
     })
 }

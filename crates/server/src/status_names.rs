@@ -4,6 +4,7 @@
 //! A server tells them in the same order each time, so a connection remembers what stood at each place ([`StatusOrder`]):
 //! a name that stands there again is compared, and not looked up.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
@@ -12,6 +13,9 @@ use model::{Reading, SignalKind, Unit, kind_of_status_variable};
 /// Names that are kept, for as long as the process runs; servers have some hundred of their own, plug-ins bring more. A
 /// server that invents others has them read anew each time.
 const NAMES_MAX: usize = 4096;
+
+/// Variables of one status that are read.
+const ROWS_MAX: usize = 20_000;
 
 /// Longest name that is kept, bytes: an identifier of the server's.
 const NAME_BYTES_MAX: usize = 64;
@@ -61,16 +65,15 @@ fn number(is_file: bool, value: &str) -> Option<f64> {
         true => file_number().unwrap_or(value),
         false => value,
     };
-    let parsed = || digits.parse::<f64>().ok().filter(|value| value.is_finite());
-    whole(digits).or_else(parsed)
+    digits.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
 /// Digits and nothing else, as nearly all values are, and so few that a float has the number exactly.
-fn whole(digits: &str) -> Option<f64> {
+fn whole(digits: &[u8]) -> Option<f64> {
     if digits.is_empty() || digits.len() > EXACT_DIGITS {
         return None;
     }
-    let sum = digits.bytes().try_fold(0_u64, |sum, byte| {
+    let sum = digits.iter().try_fold(0_u64, |sum, byte| {
         let digit = byte.wrapping_sub(b'0');
         (digit < 10).then(|| sum * 10 + u64::from(digit))
     });
@@ -104,45 +107,33 @@ fn known(name: &str) -> Option<&'static Known> {
     known.as_ref()?.get(name).copied()
 }
 
+/// A status that is being read.
+#[derive(Debug)]
+pub(crate) struct Status<'a> {
+    order: &'a mut StatusOrder,
+    place: usize,
+    readings: Vec<Reading>,
+    unknown: Vec<String>,
+}
+
 impl StatusOrder {
-    /// The readings of a status; what is no number has none.
-    pub(crate) fn readings<'a>(
-        &mut self,
-        status: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Vec<Reading> {
-        let mut readings = Vec::with_capacity(self.0.len());
-        let mut unknown = Vec::new();
-        for (place, (name, value)) in status.enumerate() {
-            let Some(known) = self.at(place, name) else {
-                let reading = status_reading(name, value);
-                if reading.is_some() {
-                    unknown.push(name);
-                }
-                readings.extend(reading);
-                continue;
-            };
-            // A level that is a word now and then is a number only sometimes.
-            let value = number(known.is_file, value);
-            readings.extend(value.map(|value| Reading {
-                name: known.signal.into(),
-                unit: known.unit,
-                kind: known.kind,
-                value,
-            }));
+    /// The next status begins.
+    pub(crate) fn begin(&mut self) -> Status<'_> {
+        Status {
+            place: 0,
+            readings: Vec::with_capacity(self.0.len()),
+            unknown: Vec::new(),
+            order: self,
         }
-        if !unknown.is_empty() {
-            remember(&unknown);
-        }
-        readings
     }
 
     /// What is known of the name at a place. Places are asked for one after the other.
-    fn at(&mut self, place: usize, name: &str) -> Option<&'static Known> {
+    fn at(&mut self, place: usize, name: &[u8]) -> Option<&'static Known> {
         let last = self.0.get(place).copied().flatten();
-        if let Some(last) = last.filter(|last| last.name == name) {
+        if let Some(last) = last.filter(|last| last.name.as_bytes() == name) {
             return Some(last);
         }
-        let known = known(name);
+        let known = std::str::from_utf8(name).ok().and_then(known);
         match self.0.get_mut(place) {
             Some(last) => *last = known,
             None => self.0.push(known),
@@ -151,11 +142,51 @@ impl StatusOrder {
     }
 }
 
-fn remember(names: &[&str]) {
+impl Status<'_> {
+    /// Takes the next variable; what is no number has no reading.
+    pub(crate) fn take(&mut self, name: &[u8], value: &[u8]) {
+        if self.place >= ROWS_MAX {
+            return;
+        }
+        let known = self.order.at(self.place, name);
+        self.place += 1;
+        let Some(known) = known else {
+            let (name, value) = (lossy(name), lossy(value));
+            let reading = status_reading(&name, &value);
+            if reading.is_some() {
+                self.unknown.push(name.into_owned());
+            }
+            self.readings.extend(reading);
+            return;
+        };
+        // A level that is a word now and then is a number only sometimes.
+        let value = whole(value).or_else(|| number(known.is_file, &lossy(value)));
+        self.readings.extend(value.map(|value| Reading {
+            name: known.signal.into(),
+            unit: known.unit,
+            kind: known.kind,
+            value,
+        }));
+    }
+
+    /// The readings of all that was taken.
+    pub(crate) fn readings(self) -> Vec<Reading> {
+        if !self.unknown.is_empty() {
+            remember(&self.unknown);
+        }
+        self.readings
+    }
+}
+
+fn lossy(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+fn remember(names: &[String]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashMap::new);
     for name in names {
-        if known.len() >= NAMES_MAX || name.len() > NAME_BYTES_MAX || known.contains_key(name) {
+        if known.len() >= NAMES_MAX || name.len() > NAME_BYTES_MAX || known.contains_key(name.as_str()) {
             continue;
         }
         let (signal, unit, kind) = signal_of(name);
@@ -179,6 +210,14 @@ fn remember(names: &[&str]) {
 mod tests {
     use super::*;
 
+    fn read(order: &mut StatusOrder, variables: &[(&str, &str)]) -> Vec<Reading> {
+        let mut status = order.begin();
+        for (name, value) in variables {
+            status.take(name.as_bytes(), value.as_bytes());
+        }
+        status.readings()
+    }
+
     #[test]
     fn a_file_is_the_number_of_its_name() {
         let value = |name, value| status_reading(name, value).map(|reading| reading.value);
@@ -201,18 +240,20 @@ mod tests {
             ("Binlog_snapshot_file", "binlog.000086"),
         ];
         let mut order = StatusOrder::default();
-        let first = order.readings(status.into_iter());
-        let again = order.readings(status.into_iter());
+        let first = read(&mut order, &status);
+        let again = read(&mut order, &status);
         assert_eq!(first, again);
-        assert_eq!(order.readings(status.into_iter()), again, "by their places");
-        let turned = order.readings(status.into_iter().rev());
+        assert_eq!(read(&mut order, &status), again, "by their places");
+        let mut turned = status;
+        turned.reverse();
+        let turned = read(&mut order, &turned);
         assert!(turned.iter().eq(again.iter().rev()), "another order");
         let plain = status.into_iter();
         let plain: Vec<Reading> = plain
             .filter_map(|(name, value)| status_reading(name, value))
             .collect();
         assert_eq!(again, plain);
-        assert!(matches!(again[0].name, std::borrow::Cow::Borrowed(_)));
+        assert!(matches!(again[0].name, Cow::Borrowed(_)));
     }
 
     #[test]
@@ -234,7 +275,9 @@ mod tests {
             "inf",
         ] {
             let parsed = text.parse::<f64>().ok().filter(|value| value.is_finite());
-            assert_eq!(number(false, text), parsed, "{text}");
+            let whole = whole(text.as_bytes());
+            assert!(whole.is_none() || whole == parsed, "{text}");
+            assert_eq!(whole.or_else(|| number(false, text)), parsed, "{text}");
         }
     }
 }

@@ -21,22 +21,17 @@ pub(crate) struct Answer {
     pub(crate) left_out: usize,
 }
 
-impl Answer {
-    /// The first two values of each row.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let width = self.columns.len();
-        (0..self.rows.len()).map(move |row| {
-            let value = |column| match column < width {
-                true => self.rows.value(row * width + column),
-                false => "",
-            };
-            (value(0), value(1))
-        })
-    }
+/// What becomes of the rows of an answer.
+pub(crate) enum Keep<'a> {
+    /// So many are kept at the most.
+    Rows(usize),
+    /// The first two values of each are looked at as they come: a status of five hundred variables comes each second from
+    /// each server, and nobody wants its rows. NULL is empty.
+    Pairs(&'a mut dyn FnMut(&[u8], &[u8])),
 }
 
-/// Rows as text in one piece: a status of five hundred variables comes each second from each server, and a thousand small
-/// pieces cost more than reading it. NULL is an empty text.
+/// Rows as text in one piece: the sessions come each second from each server, and hundreds of small pieces cost more than
+/// reading them. NULL is an empty text.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     text: String,
@@ -143,12 +138,12 @@ impl Sizes {
     }
 }
 
-/// Reads the answer to a statement; at most `rows_max` rows are kept. Also tells whether the connection can be used for
+/// Reads the answer to a statement. Also tells whether the connection can be used for
 /// another statement: after an error of the server it can, if that came in order.
 pub(super) fn read(
     packets: &mut Packets,
     sizes: &mut Sizes,
-    rows_max: usize,
+    keep: Keep<'_>,
     deadline: &Deadline,
 ) -> (Result<Answer, ClientError>, bool) {
     let mut reading = Reading {
@@ -157,7 +152,7 @@ pub(super) fn read(
         packet: Vec::new(),
         in_order: true,
     };
-    let result = reading.answer(rows_max, deadline);
+    let result = reading.answer(keep, deadline);
     let whole = matches!(&result, Ok(_) | Err(ClientError::Server { .. }));
     let usable = whole && reading.in_order && reading.packets.is_drained();
     (result, usable)
@@ -181,7 +176,7 @@ impl Reading<'_> {
         }
     }
 
-    fn answer(&mut self, rows_max: usize, deadline: &Deadline) -> Result<Answer, ClientError> {
+    fn answer(&mut self, keep: Keep<'_>, deadline: &Deadline) -> Result<Answer, ClientError> {
         self.next(deadline)?;
         match self.packet.first() {
             Some(0x00) => {
@@ -220,11 +215,12 @@ impl Reading<'_> {
             return Err(ClientError::garbled("its columns have no end"));
         }
         let columns = answer.columns.len();
-        if rows_max > 0 {
+        let is_kept = matches!(keep, Keep::Rows(1..));
+        if is_kept {
             answer.rows = Rows::with_room(self.sizes.of(columns));
         }
-        self.rows(&mut answer, rows_max, deadline)?;
-        if rows_max > 0 {
+        self.rows(&mut answer, keep, deadline)?;
+        if is_kept {
             self.sizes.keep(columns, answer.rows.size());
         }
         Ok(answer)
@@ -233,9 +229,12 @@ impl Reading<'_> {
     fn rows(
         &mut self,
         answer: &mut Answer,
-        rows_max: usize,
+        mut keep: Keep<'_>,
         deadline: &Deadline,
     ) -> Result<(), ClientError> {
+        let columns = answer.columns.len();
+        let misfit = || ClientError::garbled("a row does not fit its columns");
+        let mut count = 0;
         loop {
             let packet = match self.packets.at_hand() {
                 Some(packet) => packet,
@@ -250,25 +249,43 @@ impl Reading<'_> {
             if is_end(packet) {
                 return ended(packet, false);
             }
-            if answer.rows.len() + answer.left_out >= ROWS_MAX {
+            if count >= ROWS_MAX {
                 return Err(ClientError::TooMuch(
                     format!("more than {ROWS_MAX} rows").into(),
                 ));
             }
-            if answer.rows.len() >= rows_max {
-                answer.left_out += 1;
-                continue;
-            }
-            answer
-                .rows
-                .push(packet, answer.columns.len())
-                .ok_or_else(|| ClientError::garbled("a row does not fit its columns"))?;
-            if answer.rows.bytes() > KEPT_BYTES_MAX {
-                let text = format!("rows of more than {} MiB", KEPT_BYTES_MAX >> 20);
-                return Err(ClientError::TooMuch(text.into()));
+            count += 1;
+            match &mut keep {
+                Keep::Pairs(look) => {
+                    let (name, value) = pair(packet, columns).ok_or_else(misfit)?;
+                    look(name, value);
+                }
+                Keep::Rows(rows_max) if answer.rows.len() >= *rows_max => answer.left_out += 1,
+                Keep::Rows(_) => {
+                    answer.rows.push(packet, columns).ok_or_else(misfit)?;
+                    if answer.rows.bytes() > KEPT_BYTES_MAX {
+                        let text = format!("rows of more than {} MiB", KEPT_BYTES_MAX >> 20);
+                        return Err(ClientError::TooMuch(text.into()));
+                    }
+                }
             }
         }
     }
+}
+
+/// The first two values of a row; `None` when it has not so many values as columns, or something behind them.
+fn pair(packet: &[u8], columns: usize) -> Option<(&[u8], &[u8])> {
+    let mut fields = Fields(packet);
+    let [mut first, mut second] = [&b""[..]; 2];
+    for column in 0..columns {
+        let value = fields.value()?.unwrap_or_default();
+        match column {
+            0 => first = value,
+            1 => second = value,
+            _ => {}
+        }
+    }
+    fields.0.is_empty().then_some((first, second))
 }
 
 /// The end of columns or rows. A row that begins with the same byte has a value of 16 MiB behind it.

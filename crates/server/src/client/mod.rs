@@ -32,7 +32,7 @@ mod public_key;
 mod scramble;
 mod stream;
 
-pub(crate) use answer::{Answer, Rows};
+pub(crate) use answer::{Answer, Keep, Rows};
 pub(crate) use deadline::Deadline;
 pub(crate) use error::ClientError;
 
@@ -82,11 +82,11 @@ impl Client {
         self.usable
     }
 
-    /// Sends a statement and reads its answer, all before one deadline; at most `rows_max` rows are kept.
+    /// Sends a statement and reads its answer, all before one deadline.
     pub(crate) fn ask(
         &mut self,
         statement: &str,
-        rows_max: usize,
+        keep: Keep<'_>,
         deadline: &Deadline,
     ) -> Result<Answer, ClientError> {
         // What is still under way would be taken for the next answer.
@@ -103,7 +103,7 @@ impl Client {
         self.packets.allow(limits::ANSWER_BYTES_MAX);
         self.packets.restart();
         self.packets.send(&packet, deadline)?;
-        let (answer, usable) = answer::read(&mut self.packets, &mut self.sizes, rows_max, deadline);
+        let (answer, usable) = answer::read(&mut self.packets, &mut self.sizes, keep, deadline);
         self.usable = usable;
         answer
     }
