@@ -45,8 +45,13 @@ impl SourceSpec {
 
     /// It reads this host, which tells nothing of a server that runs on another one.
     pub fn is_of_host(&self) -> bool {
-        // What is of the recorder itself: its own CPU, memory and clock. And what another one says of that host.
-        !self.asks_server() && self.name != "own" && self.name != METRICS
+        // And what another one says of that host.
+        !self.asks_server() && !self.is_of_recorder() && self.name != METRICS
+    }
+
+    /// It reads the recorder itself: its CPU, memory and clock.
+    pub fn is_of_recorder(&self) -> bool {
+        self.name == "own"
     }
 
     /// It is read of a server on this host, or `elsewhere` on another one.

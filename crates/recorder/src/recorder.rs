@@ -33,6 +33,7 @@ use crate::quiet::Quiet;
 use crate::ring::Ring;
 use crate::signals::OWN;
 use crate::sources;
+use crate::sources::own::OwnReader;
 use crate::stacks::{RecentStacks, StackWatch};
 use crate::target::{Shared, Target};
 use crate::wake::Wake;
@@ -105,6 +106,8 @@ pub struct Recorder {
     stop: Arc<AtomicBool>,
     wake: Arc<Wake>,
     quiet: Arc<Quiet>,
+    /// What it costs itself, where it reads that.
+    own: Option<OwnReader>,
     /// Who wants an incident now.
     asked: Arc<CaptureRequests>,
     notices: Notices,
@@ -201,6 +204,7 @@ impl Recorder {
             wake: wake.clone(),
             quiet: quiet.clone(),
         };
+        let own = OwnReader::start(&context);
         sources::start(&context)?;
         notices.send(Notice::Started(server));
         Ok(Self {
@@ -219,6 +223,7 @@ impl Recorder {
             stop,
             wake,
             quiet,
+            own,
             asked: Arc::default(),
             notices,
             label,
@@ -346,6 +351,9 @@ impl Recorder {
     fn beat(&mut self) {
         self.take_quiet();
         let now = self.clock.now();
+        if let Some(sample) = self.own.as_mut().and_then(|own| own.next(now)) {
+            self.take(sample);
+        }
         for request in self.asked.take() {
             let promise = self.capture_now(now, request.for_ms);
             // Who asked may be gone.

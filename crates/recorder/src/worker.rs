@@ -50,7 +50,9 @@ fn rows<'a, S: State>(
     let rows = SOURCES.iter().enumerate();
     rows.filter_map(move |(index, row)| {
         let reader = readers.iter().find(|reader| reader.source == row.name)?;
-        let is_read = context.shared.reads(row);
+        // Its own costs the recorder reads by itself then (`sources/own.rs`).
+        let is_own = row.is_of_recorder() && context.shared.is_elsewhere();
+        let is_read = context.shared.reads(row) && !is_own;
         is_read.then_some((index, row, reader.read))
     })
 }
@@ -122,7 +124,7 @@ fn scattered(number: u64) -> u64 {
 }
 
 /// Reads a source. A panic in it, a bug of ours, costs this reading and not the recording.
-fn read_guarded(source: &str, read: impl FnOnce() -> Outcome) -> Outcome {
+pub(crate) fn read_guarded(source: &str, read: impl FnOnce() -> Outcome) -> Outcome {
     guarded(read).unwrap_or_else(|place| {
         let detail = format!("the reader of this source failed at {place}; please report this bug");
         Err(Absent::new(source, Reason::Failed, detail))

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use kernel::procfs::{task_stat, task_status};
 use kernel::roots::ProcRoot;
-use model::{Absent, Millis, Reading, Reason, Unit};
+use model::{Absent, Millis, Reading, Reason, Sample, Unit};
 
 use super::host::HostState;
-use super::{Outcome, Reader, absent, readings, signals};
+use super::{Outcome, Reader, State, absent, readings, signals};
+use crate::context::Context;
+use crate::worker::read_guarded;
 
 const STAT_BYTES_MAX: usize = 4096;
 
@@ -38,6 +40,39 @@ pub(crate) static OWN: Reader<HostState> = Reader {
     ],
     read: own,
 };
+
+/// Reads it on the recorder's own thread: of a server on another host it is all that is read of this one. It waits for
+/// nothing, and needs no thread to do so.
+pub(crate) struct OwnReader {
+    state: HostState,
+    due: Millis,
+}
+
+impl OwnReader {
+    /// Where the recorder reads it.
+    pub(crate) fn start(context: &Context) -> Option<Self> {
+        context.shared.is_elsewhere().then(|| Self {
+            state: HostState::new(context),
+            due: 0,
+        })
+    }
+
+    /// What is read when it is due.
+    pub(crate) fn next(&mut self, now: Millis) -> Option<Sample> {
+        if now < self.due {
+            return None;
+        }
+        self.due = (now / CADENCE_MS + 1) * CADENCE_MS;
+        let begin = Instant::now();
+        let outcome = read_guarded(OWN.source, || own(&mut self.state));
+        Some(Sample {
+            source: OWN.source,
+            at: now,
+            took_us: begin.elapsed().as_micros() as u64,
+            outcome,
+        })
+    }
+}
 
 /// What the recorder itself costs, so that nobody has to take its word.
 fn own(state: &mut HostState) -> Outcome {
