@@ -186,7 +186,10 @@ fn remember(names: &[String]) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashMap::new);
     for name in names {
-        if known.len() >= NAMES_MAX || name.len() > NAME_BYTES_MAX || known.contains_key(name.as_str()) {
+        if known.len() >= NAMES_MAX
+            || name.len() > NAME_BYTES_MAX
+            || known.contains_key(name.as_str())
+        {
             continue;
         }
         let (signal, unit, kind) = signal_of(name);

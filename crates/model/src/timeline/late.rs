@@ -50,10 +50,9 @@ impl LateTimeline {
         if self.late.len() <= source {
             self.late.resize_with(source + 1, Late::default);
         }
-        let (Some(late), Some(known)) = (
-            self.late.get_mut(source),
-            self.timeline.sources.get(source),
-        ) else {
+        let (Some(late), Some(known)) =
+            (self.late.get_mut(source), self.timeline.sources.get(source))
+        else {
             return;
         };
         // Time only goes forward.
