@@ -22,6 +22,7 @@ pub(crate) struct Baseline {
     learnt: Vec<f64>,
     /// Asked for by many rules each second, and changed by one value: computed once for all of them.
     median: OnceCell<Option<f64>>,
+    mean: OnceCell<Option<f64>>,
 }
 
 /// What a baseline keeps over a restart of the recorder.
@@ -45,14 +46,21 @@ impl Baseline {
                 .take(LEARNT_MAX)
                 .collect(),
             median: OnceCell::new(),
+            mean: OnceCell::new(),
         }
+    }
+
+    /// What was computed holds no longer.
+    fn change(&mut self) {
+        self.median.take();
+        self.mean.take();
     }
 
     pub(crate) fn add(&mut self, at: Millis, value: f64) {
         if !value.is_finite() {
             return;
         }
-        self.median.take();
+        self.change();
         self.values.push_back((at, value));
         while self
             .values
@@ -66,7 +74,7 @@ impl Baseline {
     /// What came from this moment on was no usual time. What was known then stays known: a stall that begins soon after the
     /// recorder would else take away what it is told by.
     pub(crate) fn forget_from(&mut self, from: Millis) {
-        self.median.take();
+        self.change();
         let was_known = self.covered_ms() >= self.min_ms;
         while self.values.back().is_some_and(|(at, _)| *at >= from) {
             self.values.pop_back();
@@ -80,7 +88,7 @@ impl Baseline {
 
     /// The time starts anew: what is known becomes what was learnt before.
     pub(crate) fn restart(&mut self) {
-        self.median.take();
+        self.change();
         if self.covered_ms() >= self.min_ms {
             self.learnt = self.learnt().values;
         }
@@ -149,10 +157,12 @@ impl Baseline {
 
     /// The mean; absent until enough time is covered.
     pub(crate) fn mean(&self) -> Option<f64> {
-        let (count, sum) = self
-            .known()
-            .fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
-        let mean: f64 = sum / count;
-        mean.is_finite().then_some(mean)
+        *self.mean.get_or_init(|| {
+            let known = self.known();
+            let (count, sum) =
+                known.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+            let mean: f64 = sum / count;
+            mean.is_finite().then_some(mean)
+        })
     }
 }

@@ -238,7 +238,7 @@ mod tests {
         for command in server::OwnStatements::default().by_command().into_keys() {
             let signal = own_signal(&command);
             assert!(matches!(signal, Cow::Borrowed(_)), "{signal}");
-            assert_eq!(signal.strip_prefix(OWN_COMMANDS), Some(command.as_str()));
+            assert_eq!(signal.strip_prefix(OWN_COMMANDS), Some(&*command));
         }
         assert_eq!(own_signal("kill"), "recorder.com.kill");
     }

@@ -184,8 +184,11 @@ impl Session {
         self.own.add(query);
         let deadline = self.deadline();
         let answer = self.client.ask(query, Keep::Rows(rows_max), &deadline)?;
-        let names = answer.columns.iter().map(|name| name.to_ascii_lowercase());
-        let columns: std::rc::Rc<[String]> = names.collect();
+        let mut names = answer.columns;
+        for name in &mut names {
+            name.make_ascii_lowercase();
+        }
+        let columns: std::rc::Rc<[String]> = names.into();
         let width = columns.len();
         let all = std::rc::Rc::new(answer.rows);
         let rows = (0..all.len()).map(|index| Row {

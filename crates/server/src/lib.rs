@@ -37,7 +37,7 @@ pub use login_error::LoginError;
 pub use open_connections::open_connections;
 pub use os_threads::thread_sessions;
 pub use own::{OwnStatementFilter, OwnStatements, own_clients};
-pub use probe::{ProbeResult, probe_connect, probe_query};
+pub use probe::{ProbeResult, probe_connect, probe_kept, probe_query};
 pub use queries::{
     VariablesSeen, compressed_sessions, innodb_status, innodb_taken, processlist,
     processlist_taken, status, variable_fact, variables, version,

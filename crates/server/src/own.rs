@@ -1,6 +1,7 @@
 //! What this program itself does to a server: the statements that it sends, and the TCP ports that it sends them from.
 //! Who counts what a server was asked takes them out again, whichever way the statements were seen.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,7 @@ use model::QueryDigest;
 const CLASSES_MAX: usize = 300;
 
 /// Statements whose fingerprint is kept, and how long each may be, bytes: others have a time or a number in them.
-const FINGERPRINTS_MAX: usize = 64;
+const REPEATED_MAX: usize = 64;
 const STATEMENT_BYTES_MAX: usize = 200;
 
 /// The commands that our own statements are. Each is told from the beginning: of a counter that appears later nobody
@@ -38,10 +39,10 @@ pub struct OwnStatements(Arc<Mutex<Counts>>);
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// By fingerprint.
-    classes: BTreeMap<String, Class>,
-    /// The fingerprints of statements that are sent again and again, as the probes' are: made once.
-    fingerprints: BTreeMap<String, String>,
+    classes: Vec<Class>,
+    /// Statements that are sent again and again, as the probes' are, with the place of their class: a few, and most have a
+    /// length that no other one has.
+    repeated: Vec<(String, usize)>,
     /// Connections that were ended in order.
     quits: u64,
 }
@@ -49,20 +50,28 @@ struct Counts {
 /// Statements of one class.
 #[derive(Debug)]
 struct Class {
+    fingerprint: String,
     /// The counter that they move.
     command: String,
     count: u64,
 }
 
 impl Counts {
-    fn add(&mut self, fingerprint: &str, count: u64) {
-        if let Some(class) = self.classes.get_mut(fingerprint) {
-            class.count += count;
-        } else if self.classes.len() < CLASSES_MAX {
-            let command = command_of(fingerprint);
-            self.classes
-                .insert(fingerprint.to_owned(), Class { command, count });
+    /// The place of the class, where there is room for it.
+    fn add(&mut self, fingerprint: String, count: u64) -> Option<usize> {
+        let mut classes = self.classes.iter();
+        let known = classes.position(|class| class.fingerprint == fingerprint);
+        if known.is_none() && self.classes.len() < CLASSES_MAX {
+            self.classes.push(Class {
+                command: command_of(&fingerprint),
+                fingerprint,
+                count,
+            });
+            return Some(self.classes.len() - 1);
         }
+        let known = known?;
+        self.classes.get_mut(known)?.count += count;
+        Some(known)
     }
 }
 
@@ -71,20 +80,20 @@ impl OwnStatements {
     pub(crate) fn add(&self, statement: &str) {
         let mut counts = lock(&self.0);
         let counts = &mut *counts;
-        if let Some(fingerprint) = counts.fingerprints.get(statement) {
-            if let Some(class) = counts.classes.get_mut(fingerprint) {
+        let mut repeated = counts.repeated.iter();
+        if let Some((_, class)) = repeated.find(|(known, _)| known == statement) {
+            if let Some(class) = counts.classes.get_mut(*class) {
                 class.count += 1;
             }
             return;
         }
-        let fingerprint = sql::fingerprint(statement);
-        counts.add(&fingerprint, 1);
-        let is_known = counts.classes.contains_key(&fingerprint);
+        let class = counts.add(sql::fingerprint(statement), 1);
         let is_short = statement.len() <= STATEMENT_BYTES_MAX;
-        if is_known && is_short && counts.fingerprints.len() < FINGERPRINTS_MAX {
-            counts
-                .fingerprints
-                .insert(statement.to_owned(), fingerprint);
+        if let Some(class) = class
+            && is_short
+            && counts.repeated.len() < REPEATED_MAX
+        {
+            counts.repeated.push((statement.to_owned(), class));
         }
     }
 
@@ -97,7 +106,7 @@ impl OwnStatements {
     /// (sql/sql_parse.cc, `dispatch_command`: all commands but those with `CF_SKIP_QUESTIONS`).
     pub fn questions(&self) -> u64 {
         let counts = lock(&self.0);
-        let statements = counts.classes.values().map(|class| class.count);
+        let statements = counts.classes.iter().map(|class| class.count);
         statements.fold(counts.quits, u64::saturating_add)
     }
 
@@ -109,8 +118,8 @@ impl OwnStatements {
         let taken = std::mem::take(&mut *lock(&other.0));
         let mut counts = lock(&self.0);
         counts.quits += taken.quits;
-        for (fingerprint, class) in taken.classes {
-            counts.add(&fingerprint, class.count);
+        for class in taken.classes {
+            counts.add(class.fingerprint, class.count);
         }
     }
 
@@ -119,18 +128,18 @@ impl OwnStatements {
         let counts = lock(&self.0);
         let classes = counts.classes.iter();
         classes
-            .map(|(fingerprint, class)| (fingerprint.clone(), class.count))
+            .map(|class| (class.fingerprint.clone(), class.count))
             .collect()
     }
 
     /// How often each status counter `Com_…` was moved by them, by its name without that prefix.
-    pub fn by_command(&self) -> BTreeMap<String, u64> {
-        let known = COMMANDS.iter().map(|name| ((*name).to_owned(), 0));
-        let mut commands: BTreeMap<String, u64> = known.collect();
-        for class in lock(&self.0).classes.values() {
-            match commands.get_mut(&class.command) {
+    pub fn by_command(&self) -> BTreeMap<Cow<'static, str>, u64> {
+        let known = COMMANDS.iter().map(|name| (Cow::Borrowed(*name), 0));
+        let mut commands: BTreeMap<Cow<'static, str>, u64> = known.collect();
+        for class in &lock(&self.0).classes {
+            match commands.get_mut(class.command.as_str()) {
                 Some(count) => *count += class.count,
-                None => drop(commands.insert(class.command.clone(), class.count)),
+                None => drop(commands.insert(class.command.clone().into(), class.count)),
             }
         }
         commands

@@ -47,27 +47,36 @@ pub fn probe_connect(
     ProbeResult::new(begin, result)
 }
 
-/// A question on a kept connection. The connection is gone after any error of the way.
+/// A question on a kept connection, where there is one. It is gone after any error of the way.
+pub fn probe_kept(session: &mut Option<Session>) -> Option<ProbeResult> {
+    let begin = Instant::now();
+    let result = session.as_mut()?.ping().map(|_| ());
+    if result.as_ref().is_err_and(ServerError::is_connection_lost) {
+        *session = None;
+    }
+    Some(ProbeResult::new(begin, result))
+}
+
+/// A question on a kept connection; it is made where there is none.
 pub fn probe_query(
     session: &mut Option<Session>,
     address: &Address,
     login: &Login,
     waits: impl Into<Waits>,
 ) -> ProbeResult {
-    let begin = Instant::now();
-    let result = match session {
-        Some(open) => open.ping().map(|_| ()),
-        None => match Session::connect_quiet(address, login, waits) {
-            Ok(mut open) => {
-                let result = open.ping().map(|_| ());
-                *session = Some(open);
-                result
-            }
-            Err(error) => Err(error),
-        },
-    };
-    if result.as_ref().is_err_and(ServerError::is_connection_lost) {
-        *session = None;
+    if let Some(result) = probe_kept(session) {
+        return result;
     }
-    ProbeResult::new(begin, result)
+    let begin = Instant::now();
+    match Session::connect_quiet(address, login, waits) {
+        Ok(open) => *session = Some(open),
+        Err(error) => return ProbeResult::new(begin, Err(error)),
+    }
+    match probe_kept(session) {
+        Some(result) => ProbeResult {
+            took: begin.elapsed(),
+            ..result
+        },
+        None => ProbeResult::new(begin, Ok(())),
+    }
 }

@@ -72,7 +72,8 @@ pub(crate) struct LastValues(Vec<(u32, f64)>);
 /// Appends one tick of a source: the signals that are new, changed or gone since the last one. `values` rise by their ids,
 /// which are different.
 pub(crate) fn encode_tick(last: &mut LastValues, values: &[(u32, f64)], out: &mut Vec<u8>) {
-    let mut changes = Vec::new();
+    // A status has some sixty changes of two to four bytes.
+    let mut changes = Vec::with_capacity(values.len());
     let mut count = 0_u64;
     let mut previous_id = 0;
     let mut put = |id: u32, before: Option<f64>, value: Option<f64>| {

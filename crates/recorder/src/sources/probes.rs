@@ -101,6 +101,9 @@ fn query(state: &mut QueryProbe) -> Outcome {
 /// Asks by the kept connection, or by a new one on the first way that lets us in: a login of the socket is often unknown
 /// over TCP. Nothing else is a reason for another way: it would hide what clients feel.
 fn ask(state: &mut QueryProbe) -> Option<ProbeResult> {
+    if let Some(result) = server::probe_kept(&mut state.session) {
+        return Some(result);
+    }
     let mut refused = None;
     for address in state.shared.addresses() {
         let result = server::probe_query(

@@ -13,7 +13,7 @@ const MORE_RESULTS: u16 = 8;
 /// An answer. A statement that gives no rows has no columns.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// The names of the columns.
+    /// The names of the columns, where rows are kept.
     pub(crate) columns: Vec<String>,
     /// The rows that are kept.
     pub(crate) rows: Rows,
@@ -198,6 +198,7 @@ impl Reading<'_> {
             }
             _ => return Err(ClientError::garbled("it is no answer to a statement")),
         };
+        let is_kept = matches!(keep, Keep::Rows(1..));
         let mut answer = Answer::default();
         for _ in 0..count {
             self.next(deadline)?;
@@ -206,20 +207,20 @@ impl Reading<'_> {
             if name.len() > NAME_BYTES_MAX {
                 return Err(ClientError::TooMuch("the name of a column".into()));
             }
-            answer
-                .columns
-                .push(String::from_utf8_lossy(name).into_owned());
+            if is_kept {
+                let name = String::from_utf8_lossy(name).into_owned();
+                answer.columns.push(name);
+            }
         }
         self.next(deadline)?;
         if !is_end(&self.packet) {
             return Err(ClientError::garbled("its columns have no end"));
         }
-        let columns = answer.columns.len();
-        let is_kept = matches!(keep, Keep::Rows(1..));
+        let columns = count as usize;
         if is_kept {
             answer.rows = Rows::with_room(self.sizes.of(columns));
         }
-        self.rows(&mut answer, keep, deadline)?;
+        self.rows(&mut answer, columns, keep, deadline)?;
         if is_kept {
             self.sizes.keep(columns, answer.rows.size());
         }
@@ -229,10 +230,10 @@ impl Reading<'_> {
     fn rows(
         &mut self,
         answer: &mut Answer,
+        columns: usize,
         mut keep: Keep<'_>,
         deadline: &Deadline,
     ) -> Result<(), ClientError> {
-        let columns = answer.columns.len();
         let misfit = || ClientError::garbled("a row does not fit its columns");
         let mut count = 0;
         loop {

@@ -97,12 +97,10 @@ impl Client {
             self.usable = true;
             return Err(ClientError::TooMuch("the statement is too long".into()));
         }
-        let mut packet = Vec::with_capacity(statement.len() + 1);
-        packet.push(QUERY);
-        packet.extend_from_slice(statement.as_bytes());
         self.packets.allow(limits::ANSWER_BYTES_MAX);
         self.packets.restart();
-        self.packets.send(&packet, deadline)?;
+        let parts = [&[QUERY][..], statement.as_bytes()];
+        self.packets.send_parts(parts, deadline)?;
         let (answer, usable) = answer::read(&mut self.packets, &mut self.sizes, keep, deadline);
         self.usable = usable;
         answer

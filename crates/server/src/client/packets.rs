@@ -6,7 +6,9 @@ use super::error::ClientError;
 use super::limits::PACKET_BYTES_MAX;
 use super::stream::Stream;
 
-/// Bytes that are read at once.
+/// Bytes that are read at once: at first, which is enough for a login and a probe's answer, and from the first answer on
+/// that has more.
+const FIRST_CHUNK: usize = 1000;
 const CHUNK: usize = 16 << 10;
 
 /// A payload with this length is not the last part.
@@ -31,7 +33,7 @@ impl Packets {
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
-            chunk: vec![0; CHUNK].into(),
+            chunk: vec![0; FIRST_CHUNK].into(),
             begin: 0,
             end: 0,
             sequence: 0,
@@ -58,10 +60,20 @@ impl Packets {
 
     /// Sends a packet of less than 16 MiB.
     pub(super) fn send(&mut self, payload: &[u8], deadline: &Deadline) -> Result<(), ClientError> {
-        let Some(mut packet) = head(payload.len(), self.sequence) else {
+        self.send_parts([payload, &[]], deadline)
+    }
+
+    /// The same of two parts, one behind the other.
+    pub(super) fn send_parts(
+        &mut self,
+        [first, second]: [&[u8]; 2],
+        deadline: &Deadline,
+    ) -> Result<(), ClientError> {
+        let Some(mut packet) = head(first.len() + second.len(), self.sequence) else {
             return Err(ClientError::TooMuch("the statement is too long".into()));
         };
-        packet.extend_from_slice(payload);
+        packet.extend_from_slice(first);
+        packet.extend_from_slice(second);
         self.sequence = self.sequence.wrapping_add(1);
         self.stream.write(&packet, deadline)
     }
@@ -144,8 +156,12 @@ impl Packets {
     /// Between one and `most` bytes.
     fn some(&mut self, most: usize, deadline: &Deadline) -> Result<&[u8], ClientError> {
         if self.begin == self.end {
+            let was_full = self.end == self.chunk.len();
             self.begin = 0;
             self.end = 0;
+            if was_full && self.chunk.len() < CHUNK {
+                self.chunk = vec![0; CHUNK].into();
+            }
             self.end = self.stream.read(&mut self.chunk, deadline)?;
         }
         let from = self.begin;
