@@ -201,11 +201,13 @@ impl<'c> Tested<'c> {
     }
 }
 
-/// What a capture has of the time before its begin: settings, logs, and how many ran when somebody's tool was triggered.
+/// What a capture has of the time before its begin: settings, logs, how many ran when somebody's tool was triggered, and
+/// the most that were there at once since the server's start.
 fn may_tell_of_before(sign: &Sign) -> bool {
     match &sign.test {
         Test::Fact(_) => true,
-        Test::Signals(test) => test.expression.patterns() == [RUNNING],
+        Test::Signals(test) => (test.expression.patterns().iter())
+            .all(|name| *name == RUNNING || name.starts_with("status.Max_used_")),
         Test::Call(_) => ["error_log", "kernel_log"].contains(&sign.source().as_str()),
     }
 }
