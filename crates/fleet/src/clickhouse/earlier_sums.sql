@@ -1,4 +1,5 @@
--- A thousand incidents, so that each statement is a matter of seconds.
+-- A thousand incidents, so that each statement is a matter of seconds: the earliest, as they would have come. Rows of one
+-- time in one part are rows that `FINAL` need not merge.
 SELECT host_id, incident_id, ts, kind, groupArray(place) AS place, groupArray(is_stall) AS is_stall,
        groupArray(stall_ns) AS stall_ns, groupArray(calm_ns) AS calm_ns, toUInt32(sum(stacks)) AS stacks
 FROM (
@@ -8,10 +9,11 @@ FROM (
     FROM (
         SELECT host_id, incident_id, ts, kind, phase, stack_id, ns FROM stacks FINAL
         WHERE kind IN ('oncpu', 'wait') AND phase IN ('baseline', 'before', 'stall') AND incident_id IN (
-            SELECT DISTINCT incident_id FROM stacks
+            SELECT incident_id FROM stacks
             WHERE kind IN ('oncpu', 'wait') AND phase IN ('baseline', 'before', 'stall')
               AND incident_id NOT IN (SELECT incident_id FROM stack_sums)
-            ORDER BY incident_id
+            GROUP BY incident_id
+            ORDER BY min(ts), incident_id
             LIMIT 1000
         )
     ) AS s
