@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use diagnosis::Verdict;
+use diagnosis::{Level, Verdict};
 use model::{
     Absent, Incident, Millis, Reason, StackEvidence, Stall, TextKind, TimedAbsent, Trigger, Window,
 };
@@ -156,25 +156,32 @@ impl History {
     }
 
     /// The surer of two verdicts on a stall: that of the history, and what the recorder says of the stall that lasts. The
-    /// recorder sees threads and stacks, which no history has, and knows nothing of older stalls.
-    fn surer(
+    /// recorder sees threads and stacks, which no history has, and knows nothing of older stalls. Where it is certain
+    /// nothing can be surer, and the history is not judged.
+    fn verdict(
         &mut self,
-        own: Verdict,
-        onset_wall: i64,
+        incident: &mut Incident,
+        stacks: &StackEvidence,
+        stall: &StallTimes,
         recorder: Option<&RecorderState>,
     ) -> Verdict {
-        if let Some(said) = recorder.and_then(|recorder| recorder.verdict.as_ref()) {
-            self.said = Some((onset_wall, said.clone()));
+        let onset_wall = incident.clock.wall_ms(stall.onset);
+        let told = recorder.and_then(|recorder| recorder.verdict.as_ref());
+        if let Some(told) = told {
+            self.said = Some((onset_wall, told.clone()));
         }
         let level = |verdict: &Verdict| verdict.findings.first().map(|first| first.level);
-        match &self.said {
-            Some((onset, said))
-                if is_same_stall(*onset, onset_wall) && level(said) >= level(&own) =>
-            {
-                said.clone()
-            }
-            _ => own,
+        let said = self.said.as_ref();
+        let said = said.filter(|(onset, _)| is_same_stall(*onset, onset_wall));
+        let said = said.map(|(_, said)| said.clone());
+        if let Some(said) = &said
+            && level(said) == Some(Level::Certain)
+        {
+            return said.clone();
         }
+        let own = self.judge(incident, stacks, stall, told.is_some());
+        said.filter(|said| level(said) >= level(&own))
+            .unwrap_or(own)
     }
 
     /// The stalls of what was read: those that the recorder noticed, which knows what is usual for this server; where nobody
@@ -281,13 +288,10 @@ impl Source for History {
         let verdict = match &last_stall {
             Some(stall) => {
                 incident.stall = as_stall(stall, &stalls);
-                let onset = incident.clock.wall_ms(stall.onset);
                 let recorder = told.as_ref().filter(|_| stall.end.is_none());
-                let is_told = recorder.is_some_and(|told| told.verdict.is_some());
-                let stacks = recent.as_deref();
                 let none = StackEvidence::default();
-                let own = self.judge(&mut incident, stacks.unwrap_or(&none), stall, is_told);
-                Some(self.surer(own, onset, recorder))
+                let stacks = recent.as_deref().unwrap_or(&none);
+                Some(self.verdict(&mut incident, stacks, stall, recorder))
             }
             None => {
                 incident.stall = viewed_time(looked_at);

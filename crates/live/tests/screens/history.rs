@@ -350,7 +350,17 @@ fn a_young_stall_is_judged_at_each_reading_until_the_recorder_tells() {
         trigger_wall_ms: Some(END - 3_000),
         ..NotedStall::default()
     };
-    for (verdict, wanted) in [(None, 3), (Some(made::verdict()), 1)] {
+    let said = |level: Level| {
+        let mut verdict = made::verdict();
+        verdict.findings.first_mut().unwrap().level = level;
+        Some(verdict)
+    };
+    // Nothing is surer than what is certain.
+    for (verdict, wanted) in [
+        (None, 3),
+        (said(Level::Likely), 1),
+        (said(Level::Certain), 0),
+    ] {
         let told = RecorderState {
             beat_age_ms: Some(100),
             stalled_ms: Some(5_000),
