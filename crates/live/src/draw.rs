@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
-use crate::ink::{Ink, Line, Palette, ascii};
+use crate::ink::{Ink, Line, Palette, ascii, is_printable_ascii};
 
 /// How an ink looks in cells.
 fn style(palette: Palette, ink: Ink) -> Style {
@@ -30,15 +30,28 @@ pub fn draw(page: &[Line], area: Rect, buffer: &mut Buffer, palette: Palette, is
     for (line, y) in page.iter().zip(area.top()..area.bottom()) {
         let mut x = area.left();
         for (ink, text) in line.spans() {
-            let text = match is_ascii {
-                true => ascii(text),
-                false => text.clone(),
-            };
             let room = usize::from(area.right().saturating_sub(x));
             if room == 0 {
                 break;
             }
-            (x, _) = buffer.set_stringn(x, y, text, room, style(palette, *ink));
+            let style = style(palette, *ink);
+            x = match is_printable_ascii(text) {
+                true => put(text, (x, y), room, buffer, style),
+                false if is_ascii => buffer.set_stringn(x, y, ascii(text), room, style).0,
+                false => buffer.set_stringn(x, y, text, room, style).0,
+            };
         }
     }
+}
+
+/// Puts text of one column a letter; the column behind it.
+fn put(text: &str, (x, y): (u16, u16), room: usize, buffer: &mut Buffer, style: Style) -> u16 {
+    let mut next = x;
+    for letter in text.chars().take(room) {
+        if let Some(cell) = buffer.cell_mut((next, y)) {
+            cell.set_char(letter).set_style(style);
+        }
+        next = next.saturating_add(1);
+    }
+    next
 }

@@ -95,9 +95,17 @@ pub struct Line {
     pieces: Vec<(Ink, String)>,
 }
 
+/// Each byte is a letter of one column: most text is, and needs no tables of Unicode.
+pub fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
 /// Columns that text takes.
 pub fn width(text: &str) -> usize {
-    Span::raw(text).width()
+    match is_printable_ascii(text) {
+        true => text.len(),
+        false => Span::raw(text).width(),
+    }
 }
 
 /// Text cut to so many columns; `~` stands for what is gone.
@@ -105,14 +113,12 @@ pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
     }
-    let mut out = String::new();
-    for letter in text.chars() {
-        out.push(letter);
-        if width(&out) >= most {
-            out.pop();
-            break;
-        }
-    }
+    let ends: Vec<usize> = text.char_indices().map(|(end, _)| end).collect();
+    let before = |end: usize| text.get(..end).unwrap_or("");
+    // A longer text is not narrower.
+    let fitting = ends.partition_point(|end| width(before(*end)) < most);
+    let end = fitting.checked_sub(1).and_then(|last| ends.get(last));
+    let mut out = before(end.copied().unwrap_or(0)).to_owned();
     if most > 0 {
         out.push('~');
     }

@@ -141,6 +141,10 @@ impl Screen {
             }
             self.look = Some(look);
         }
+        // A cell of most screens; there are some thousand.
+        if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return self.out.write_all(text.as_bytes());
+        }
         self.out.write_all(Plain::line(text).as_str().as_bytes())
     }
 
