@@ -377,7 +377,7 @@ fn filter(
         return Ok(());
     }
     let body = screens::body(model, state, size.0, size.1);
-    let Some(table) = body.table else {
+    let Some(table) = &body.table else {
         return Err("this screen has no rows".to_owned());
     };
     let names = table.names();
@@ -392,7 +392,7 @@ fn filter(
 
 fn sort(model: &Model, state: &mut State, size: (usize, usize)) {
     let body = screens::body(model, state, size.0, size.1);
-    let columns = body.table.map_or(0, |table| table.columns.len());
+    let columns = body.table.as_ref().map_or(0, |table| table.columns.len());
     let wanted = state.tables.entry(state.shown).or_default();
     wanted.reversed = false;
     wanted.sort = match wanted.sort {

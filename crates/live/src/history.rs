@@ -11,6 +11,7 @@ use model::{
     Absent, Incident, Millis, Reason, StackEvidence, Stall, TextKind, TimedAbsent, Trigger, Window,
 };
 
+use crate::derived::Derived;
 use crate::kept::Kept;
 use crate::listing::Listing;
 use crate::model::{Model, NotedStall, RecorderState, RecordingKind, StallTimes, is_same_stall};
@@ -336,6 +337,7 @@ impl Source for History {
             notes,
             recent,
             usual: self.usual.clone(),
+            derived: Derived::default(),
         }))
     }
 

@@ -19,7 +19,8 @@
 //!
 //! **What does not change is not made again.** Beside a recorder a second brings some rows: they are appended to a copy
 //! that nobody looks at (`kept.rs`). What signals usually are holds for ten seconds (`usual.rs`), stacks are shared. So
-//! a second, and a key, cost the same beside a history of a minute and of an hour.
+//! a second, and a key, cost the same beside a history of a minute and of an hour. What a screen derives from rows is kept
+//! until other rows, another moment or another choice make it another thing (`derived.rs`).
 //!
 //! **The server is asked nothing.** A running recorder writes its history each second; that file is read, and its
 //! socket tells what no file can: the age of the recorder's last beat, and a stall in the quarter of a second in
@@ -42,6 +43,7 @@
 //! and blue have a contrast of 4.4 and more on black and on white; a test computes it.
 
 mod control;
+mod derived;
 mod draw;
 mod filter;
 mod goto;

@@ -9,6 +9,7 @@ use model::{
     Window,
 };
 
+use crate::derived::Derived;
 use crate::stats;
 use crate::usual::Usual;
 
@@ -144,7 +145,7 @@ pub struct RecorderState {
     pub unanswered_ms: Option<Millis>,
 }
 
-/// The model.
+/// The model. What screens derive from it is kept: once it was drawn, only a copy of it may be changed.
 #[derive(Debug, Clone)]
 pub struct Model {
     /// What was recorded.
@@ -171,6 +172,8 @@ pub struct Model {
     pub(crate) recent: Option<Arc<StackEvidence>>,
     /// What signals usually are.
     pub(crate) usual: Arc<Usual>,
+    /// What screens derived from it.
+    pub(crate) derived: Derived,
 }
 
 impl Model {
@@ -194,7 +197,13 @@ impl Model {
             notes: Vec::new(),
             recent: None,
             usual: Arc::default(),
+            derived: Derived::default(),
         }
+    }
+
+    /// How often screens derived something from it that they keep.
+    pub fn derived(&self) -> usize {
+        self.derived.made()
     }
 
     /// The stacks: those that a recorder has in memory, else those of the incident.

@@ -96,6 +96,8 @@ pub struct Row {
     pub detail: Vec<String>,
     /// The signal that it is of: what there is to see of it is made when it is asked for.
     pub signal: Option<String>,
+    /// The same of a function of the flame graph.
+    pub function: Option<String>,
     /// What opens when it is chosen, for rows that are files.
     pub opens: Option<std::path::PathBuf>,
 }

@@ -1,9 +1,11 @@
 //! All signals, ranked by how far they are from the time before.
 
-use model::Unit;
-use model::{OrderBy, Series};
+use std::sync::Arc;
+
+use model::{OrderBy, Series, Unit};
 
 use super::view::View;
+use crate::derived::Part;
 use crate::stats::{self, Spread};
 
 /// Signals that say nothing by moving: clocks, of which one counts while nobody asks for anything, and codes.
@@ -65,46 +67,74 @@ pub fn of_server_and_host<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
 }
 
 /// Signals that say something by their value.
-fn telling<'a>(view: &View<'a>) -> impl Iterator<Item = &'a Series> {
-    let all = view.timeline().series.iter();
-    all.filter(|series| series.unit != Unit::Code)
-        .filter(|series| !LEFT_OUT.iter().any(|name| series.name.starts_with(name)))
-        .filter(|series| !SINCE_START.iter().any(|end| series.name.ends_with(end)))
+fn is_telling(series: &Series) -> bool {
+    series.unit != Unit::Code
+        && !LEFT_OUT.iter().any(|name| series.name.starts_with(name))
+        && !SINCE_START.iter().any(|end| series.name.ends_with(end))
+}
+
+/// What a signal is now, and what it was before where that is known; the signal by its place in the timeline.
+#[derive(Debug)]
+struct Now {
+    series: usize,
+    now: f64,
+    before: Option<(Spread, f64)>,
+}
+
+/// All of them, the farthest first, and then those with nothing before to be compared with. What moved by as many swings
+/// is ranked by how many times it is what it was.
+fn ranked(view: &View<'_>) -> Arc<Vec<Now>> {
+    let timeline = view.timeline();
+    let rank = |now: f64, spread: &Spread, by: f64| {
+        let times = (now.abs() + 1.0) / (spread.mean.abs() + 1.0);
+        by.abs().min(100.0) * (1.0 + times.ln().abs())
+    };
+    let make = || {
+        let all = timeline.series.iter().enumerate();
+        let telling = all.filter(|(_, series)| is_telling(series));
+        let read = telling.filter_map(|(index, series)| {
+            let now = stats::now(timeline, series, view.at)?;
+            let before = view
+                .usual(series)
+                .map(|spread| (spread, spread.departure(now)));
+            let rank = before.map(|(spread, by)| rank(now, &spread, by));
+            let read = Now {
+                series: index,
+                now,
+                before,
+            };
+            Some((rank, &series.name, read))
+        });
+        let mut all: Vec<(Option<f64>, &String, Now)> = read.collect();
+        all.order_by(|(a, one, _), (b, other, _)| match (a, b) {
+            (Some(a), Some(b)) => b.total_cmp(a).then_with(|| one.cmp(other)),
+            // In the order of the timeline.
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        all.into_iter().map(|(_, _, read)| read).collect()
+    };
+    view.model.derived.of(Part::Departures, view.at, make)
 }
 
 /// Signals that were read and have nothing before to be compared with, and what they are now.
 pub fn not_compared<'a>(view: &View<'a>) -> Vec<(&'a Series, f64)> {
-    let timeline = view.timeline();
-    telling(view)
-        .filter(|series| view.usual(series).is_none())
-        .filter_map(|series| Some((series, stats::now(timeline, series, view.at)?)))
+    let ranked = ranked(view);
+    let alone = ranked.iter().filter(|one| one.before.is_none());
+    alone
+        .filter_map(|one| Some((view.timeline().series.get(one.series)?, one.now)))
         .collect()
 }
 
-/// Every signal that can be compared, the farthest first. What moved by as many swings is ranked by how many times it is
-/// what it was.
+/// Every signal that can be compared, the farthest first.
 pub fn every<'a>(view: &View<'a>) -> Vec<Departure<'a>> {
-    let timeline = view.timeline();
-    let mut all: Vec<Departure<'a>> = telling(view)
-        .filter_map(|series| {
-            let now = stats::now(timeline, series, view.at)?;
-            let spread = view.usual(series)?;
-            Some(Departure {
-                series,
-                now,
-                spread,
-                by: spread.departure(now),
-            })
+    let compared = |one: &Now| {
+        let (spread, by) = one.before?;
+        Some(Departure {
+            series: view.timeline().series.get(one.series)?,
+            now: one.now,
+            spread,
+            by,
         })
-        .collect();
-    let rank = |one: &Departure<'_>| {
-        let times = (one.now.abs() + 1.0) / (one.spread.mean.abs() + 1.0);
-        one.by.abs().min(100.0) * (1.0 + times.ln().abs())
     };
-    all.order_by(|a, b| {
-        rank(b)
-            .total_cmp(&rank(a))
-            .then_with(|| a.series.name.cmp(&b.series.name))
-    });
-    all
+    ranked(view).iter().filter_map(compared).collect()
 }

@@ -26,8 +26,8 @@ const ROWS_MAX: usize = 300;
 /// Stacks of a function that are shown with it.
 const STACKS_MAX: usize = 3;
 
-/// The screen.
-pub fn body(view: &View<'_>) -> Body {
+/// The screen as a table.
+pub fn table(view: &View<'_>) -> Body {
     let evidence = view.stacks();
     let Some(samples) = samples(view) else {
         return Body::from_table(
@@ -39,7 +39,7 @@ pub fn body(view: &View<'_>) -> Body {
             },
         );
     };
-    let Samples { now, before, .. } = &samples;
+    let Samples { now, before, .. } = samples.as_ref();
     let empty = Profile {
         counts: Vec::new(),
         from: now.from,
@@ -84,7 +84,7 @@ pub fn body(view: &View<'_>) -> Body {
                 Cell::number(Some(row.b.total_share), format::share(row.b.total_share)),
                 Cell::text(row.symbol.image.clone()),
             ],
-            detail: stacks_with(view, now, &row.symbol.name),
+            function: Some(row.symbol.name.clone()),
             ..Row::default()
         }
     });
@@ -99,7 +99,7 @@ pub fn body(view: &View<'_>) -> Body {
 }
 
 /// What the samples are of, of when and how many, and the keys that show them otherwise.
-pub(super) fn head(view: &View<'_>, samples: &Samples, ranked: &str, keys: &str) -> Line {
+pub fn head(view: &View<'_>, samples: &Samples, ranked: &str, keys: &str) -> Line {
     let (what, other) = match view.state.flame.of {
         FlameOf::Processors => ("ON CPU  ", "o waiting"),
         FlameOf::Waiting => ("WAITING ", "o on CPU"),
@@ -134,8 +134,14 @@ fn nothing(view: &View<'_>) -> String {
     }
 }
 
+/// A function alone: the stacks that end in it.
+pub fn detail(view: &View<'_>, name: &str) -> Vec<String> {
+    let samples = samples(view);
+    samples.map_or_else(Vec::new, |samples| stacks_with(view, &samples.now, name))
+}
+
 /// The stacks that end in a function, those with most samples first.
-pub(super) fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
+pub fn stacks_with(view: &View<'_>, profile: &Profile, name: &str) -> Vec<String> {
     let book = &view.stacks().table;
     let mut rows: Vec<_> = profile
         .counts

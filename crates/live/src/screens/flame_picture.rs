@@ -4,12 +4,15 @@
 //! nothing is told by a colour alone. A box of no column is not drawn; what went away has none, so that two lines below
 //! name the functions that changed most.
 
-use report::evidence::flame::{Flame, FlameNode, flame as tree};
+use std::sync::Arc;
+
+use report::evidence::flame::{Flame, FlameNode, flame};
 use report::format;
 
-use super::flame::{self, stacks_with};
+use super::flame::{head, stacks_with, table};
 use super::samples::{Samples, samples};
 use super::view::{Body, View};
+use crate::derived::Part;
 use crate::ink::{Ink, Line, cut, width};
 use crate::state::FlameOf;
 
@@ -46,9 +49,27 @@ struct Placed {
     to: usize,
 }
 
+/// The tree of a moment's samples, and the functions whose own share changed most, up and down, in words.
+struct Tree {
+    flame: Flame,
+    changed: [String; 2],
+}
+
+fn tree(view: &View<'_>, samples: &Samples) -> Arc<Tree> {
+    let make = || {
+        let book = &view.stacks().table;
+        let before: Vec<_> = samples.before.iter().collect();
+        let flame = flame(&before, &[&samples.now], book, NODES_MAX);
+        let changed = in_words_changed(&flame);
+        Tree { flame, changed }
+    };
+    let key = (view.state.flame.of, view.at);
+    view.model.derived.of(Part::Flame, key, make)
+}
+
 /// The tree, and what of it is drawn.
 struct Picture {
-    flame: Flame,
+    tree: Arc<Tree>,
     /// The frame that fills it.
     root: usize,
     placed: Vec<Placed>,
@@ -56,20 +77,18 @@ struct Picture {
 
 impl Picture {
     fn from_samples(view: &View<'_>, samples: &Samples) -> Self {
-        let book = &view.stacks().table;
-        let before: Vec<_> = samples.before.iter().collect();
-        let flame = tree(&before, &[&samples.now], book, NODES_MAX);
-        let root = flame.find(&view.state.flame.zoom);
-        let placed = placed(&flame, root, view.columns);
-        Self {
-            flame,
-            root,
-            placed,
-        }
+        let tree = tree(view, samples);
+        let root = tree.flame.find(&view.state.flame.zoom);
+        let placed = placed(&tree.flame, root, view.columns);
+        Self { tree, root, placed }
+    }
+
+    fn flame(&self) -> &Flame {
+        &self.tree.flame
     }
 
     fn node(&self, placed: &Placed) -> Option<&FlameNode> {
-        self.flame.nodes.get(placed.node)
+        self.flame().nodes.get(placed.node)
     }
 
     /// Which of the drawn ones is chosen.
@@ -101,12 +120,12 @@ fn placed(flame: &Flame, root: usize, columns: usize) -> Vec<Placed> {
 pub fn body(view: &View<'_>) -> Body {
     let Some(samples) = samples(view) else {
         // It says why there are none.
-        return flame::body(view);
+        return table(view);
     };
     let picture = Picture::from_samples(view, &samples);
     let has_before = samples.before.is_some();
     let mut lines = vec![
-        flame::head(view, &samples, "", "t table"),
+        head(view, &samples, "", "t table"),
         callers(view, &picture, &samples),
     ];
     let room = view.lines.saturating_sub(OTHERS).max(1);
@@ -117,7 +136,7 @@ pub fn body(view: &View<'_>) -> Body {
         lines.push(Line::colored(Ink::Strong, &cut(&words, view.columns)));
     }
     if has_before {
-        lines.extend(changed(view, &picture.flame));
+        lines.extend(changed(view, &picture.tree.changed));
     }
     Body {
         head: lines,
@@ -139,7 +158,7 @@ pub fn chosen(view: &View<'_>) -> Chosen {
         return Chosen::default();
     };
     Chosen {
-        path: picture.flame.path(placed.node),
+        path: picture.flame().path(placed.node),
         words: in_words(node, samples.before.is_some()),
         detail: stacks_with(view, &samples.now, &node.name),
     }
@@ -147,10 +166,10 @@ pub fn chosen(view: &View<'_>) -> Chosen {
 
 /// How much of it there is, or the callers of the frame that fills the picture, the nearest on the right.
 fn callers(view: &View<'_>, picture: &Picture, samples: &Samples) -> Line {
-    let path = picture.flame.path(picture.root);
+    let path = picture.flame().path(picture.root);
     if path.is_empty() {
         let told = |side: Option<f64>| side.map_or_else(|| "–".to_owned(), format::count);
-        let (what, now, before) = match (samples.waiting, picture.flame.busy) {
+        let (what, now, before) = match (samples.waiting, picture.flame().busy) {
             (Some([now, before]), _) => ("threads waiting", now, before),
             (None, [before, now]) => ("CPUs busy", now, before),
         };
@@ -175,11 +194,8 @@ fn callers(view: &View<'_>, picture: &Picture, samples: &Samples) -> Line {
 /// A line for each depth; where there are more than room, those around the chosen one.
 fn drawn(view: &View<'_>, picture: &Picture, has_before: bool, room: usize) -> Vec<Line> {
     let depth = |placed: &Placed| picture.node(placed).map_or(0, |node| node.depth);
-    let top = picture
-        .flame
-        .nodes
-        .get(picture.root)
-        .map_or(0, |node| node.depth);
+    let nodes = &picture.flame().nodes;
+    let top = nodes.get(picture.root).map_or(0, |node| node.depth);
     let chosen = picture.chosen(view);
     let chosen_depth = chosen.map_or(top, depth);
     let first = top.max((chosen_depth + 1).saturating_sub(room));
@@ -263,15 +279,14 @@ fn in_words(node: &FlameNode, has_before: bool) -> String {
 }
 
 /// The functions whose own share changed most, up and down: the picture has no box of what went away.
-fn changed(view: &View<'_>, flame: &Flame) -> [Line; 2] {
-    let [more, less] = in_words_changed(flame);
+fn changed(view: &View<'_>, [more, less]: &[String; 2]) -> [Line; 2] {
     let line = |title: &str, ink: Ink, told: &str| {
         let room = view.columns.saturating_sub(title.len());
         Line::colored(Ink::Strong, title).add(ink, &cut(&Line::plain(told).text(), room))
     };
     [
-        line("MORE  ", Ink::Bad, &more),
-        line("LESS  ", Ink::Good, &less),
+        line("MORE  ", Ink::Bad, more),
+        line("LESS  ", Ink::Good, less),
     ]
 }
 
@@ -298,10 +313,9 @@ fn in_words_changed(flame: &Flame) -> [String; 2] {
 /// What changed on the processors, or among the threads that wait, in a line of text.
 pub fn as_text(view: &View<'_>) -> Option<String> {
     let samples = samples(view)?;
-    let before = samples.before.as_ref()?;
-    let book = &view.stacks().table;
-    let flame = tree(&[before], &[&samples.now], book, NODES_MAX);
-    let [more, less] = in_words_changed(&flame);
+    samples.before.as_ref()?;
+    let tree = tree(view, &samples);
+    let [more, less] = &tree.changed;
     let what = match view.state.flame.of {
         FlameOf::Processors => "CPUs, percentage points of the samples",
         FlameOf::Waiting => "threads that wait, percentage points",

@@ -65,7 +65,7 @@ fn without_stacks(view: &View<'_>) -> Body {
     let mut head = told_locks::holders(view);
     head.extend(wrapped(Ink::Dim, &why, 2, view.columns));
     head.extend(semaphores(view));
-    let told_at = waits::processlist(view, view.at).map(|(at, _)| at);
+    let told_at = waits::sessions(view).map(|sessions| sessions.at);
     if let Some(at) = told_at {
         let title = format!(
             "LOCKS as sessions and InnoDB tell of them at {}",

@@ -21,14 +21,18 @@ mod told_locks;
 mod view;
 mod waits;
 
+use std::sync::Arc;
+
 use model::Millis;
 use report::format;
 
+use crate::derived::Part;
 use crate::ink::{Ink, Line, cut};
+use crate::judging::Outcomes;
 use crate::keys::{Screen, foot};
 use crate::model::{Model, RecordingKind};
-use crate::state::{FlameOf, Overlay, PromptKind, State};
-use crate::table::Row;
+use crate::state::{Flame, FlameOf, Overlay, PromptKind, State};
+use crate::table::{Row, TableOptions};
 
 pub use flame_picture::Chosen;
 pub use view::{Body, View};
@@ -40,9 +44,8 @@ const FRAME: usize = 3;
 pub const SMALLEST: (usize, usize) = (40, 10);
 
 /// What a screen has, for keys that choose a row.
-pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Body {
-    let view = view(model, state, columns, lines);
-    of_screen(&view)
+pub fn body(model: &Model, state: &State, columns: usize, lines: usize) -> Arc<Body> {
+    of_screen(&view(model, state, columns, lines))
 }
 
 /// What changed on the processors, or among threads that wait, at a moment, in a line of text.
@@ -69,9 +72,11 @@ pub fn detail(
     row: &Row,
     (columns, lines): (usize, usize),
 ) -> Vec<String> {
-    match &row.signal {
-        Some(name) => signals::detail(&view(model, state, columns, lines), name),
-        None => row.detail.clone(),
+    let view = view(model, state, columns, lines);
+    match (&row.signal, &row.function) {
+        (Some(name), _) => signals::detail(&view, name),
+        (None, Some(name)) => flame::detail(&view, name),
+        (None, None) => row.detail.clone(),
     }
 }
 
@@ -87,13 +92,46 @@ fn view<'a>(model: &'a Model, state: &'a State, columns: usize, lines: usize) ->
     }
 }
 
-fn of_screen(view: &View<'_>) -> Body {
+/// What a screen is a function of besides its rows.
+#[derive(Debug, PartialEq)]
+struct BodyKey {
+    at: Millis,
+    is_newest: bool,
+    size: (usize, usize),
+    is_ascii: bool,
+    flame: Flame,
+    outcomes: Arc<Outcomes>,
+    /// For screens on which more than the lines of the table depends on it.
+    wanted: Option<TableOptions>,
+}
+
+fn of_screen(view: &View<'_>) -> Arc<Body> {
+    let state = view.state;
+    let depends_on_wanted = match state.shown {
+        Screen::Flame => !state.flame.is_table,
+        Screen::Signals | Screen::Incidents => true,
+        _ => false,
+    };
+    let key = BodyKey {
+        at: view.at,
+        is_newest: state.at_wall_ms.is_none(),
+        size: (view.columns, view.lines),
+        is_ascii: state.is_ascii,
+        flame: state.flame.clone(),
+        outcomes: state.outcomes.clone(),
+        wanted: depends_on_wanted.then(|| state.wanted()),
+    };
+    let derived = &view.model.derived;
+    derived.of(Part::Body(state.shown), key, || made(view))
+}
+
+fn made(view: &View<'_>) -> Body {
     match view.state.shown {
         Screen::Now => now::body(view),
         Screen::Threads => threads::body(view),
         Screen::Locks => locks::body(view),
         Screen::Flame if !view.state.flame.is_table => flame_picture::body(view),
-        Screen::Flame => flame::body(view),
+        Screen::Flame => flame::table(view),
         Screen::Statements => statements::body(view),
         Screen::Host => host::body(view),
         Screen::Signals => signals::body(view),
@@ -141,8 +179,8 @@ pub fn page(model: &Model, state: &State, columns: usize, lines: usize) -> Vec<L
 /// The screen's own lines.
 fn screen(view: &View<'_>, room: usize) -> Vec<Line> {
     let body = of_screen(view);
-    let mut out = body.head;
-    if let Some(table) = body.table {
+    let mut out = body.head.clone();
+    if let Some(table) = &body.table {
         let left = room.saturating_sub(out.len() + body.foot.len()).max(2);
         let mut lines = table.lines(&view.state.wanted(), view.columns, left);
         if !body.foot.is_empty() {
@@ -150,7 +188,7 @@ fn screen(view: &View<'_>, room: usize) -> Vec<Line> {
         }
         out.extend(lines);
     }
-    out.extend(body.foot);
+    out.extend(body.foot.iter().cloned());
     out.truncate(room);
     out
 }

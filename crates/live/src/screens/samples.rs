@@ -1,9 +1,12 @@
 //! What the flame graph of a moment is made of: samples of the processors, or threads that waited in snapshots.
 
+use std::sync::Arc;
+
 use model::{Millis, Profile, Window};
 use report::evidence::waiting::waiting_threads;
 
 use super::view::View;
+use crate::derived::Part;
 use crate::state::FlameOf;
 
 /// Profiles are of five seconds, and a waiting server gives few samples: it is looked back so far, milliseconds, until
@@ -30,11 +33,17 @@ pub(super) struct Samples {
 }
 
 /// The samples that the screen is of.
-pub(super) fn samples(view: &View<'_>) -> Option<Samples> {
-    match view.state.flame.of {
-        FlameOf::Processors => on_processors(view),
-        FlameOf::Waiting => waiting(view),
-    }
+pub(super) fn samples(view: &View<'_>) -> Option<Arc<Samples>> {
+    let of = view.state.flame.of;
+    let make = || match of {
+        FlameOf::Processors => on_processors(view).map(Arc::new),
+        FlameOf::Waiting => waiting(view).map(Arc::new),
+    };
+    let derived = &view.model.derived;
+    derived
+        .of(Part::Samples, (of, view.at), make)
+        .as_ref()
+        .clone()
 }
 
 fn on_processors(view: &View<'_>) -> Option<Samples> {

@@ -46,10 +46,10 @@ pub fn body(view: &View<'_>) -> Body {
 
 /// What the sessions run at this moment.
 fn running(view: &View<'_>) -> Line {
-    let Some((_, list)) = waits::processlist(view, view.at) else {
+    let Some(sessions) = waits::sessions(view) else {
         return Line::colored(Ink::Dim, "no processlist of this moment");
     };
-    let mut classes: Vec<(&String, &u64)> = list.by_class.iter().collect();
+    let mut classes: Vec<(&String, &u64)> = sessions.list.by_class.iter().collect();
     classes.order_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
     let words: Vec<String> = classes
         .iter()

@@ -35,14 +35,14 @@ pub fn body(view: &View<'_>) -> Body {
     head.extend(groups(view));
     head.truncate(room.max(3));
     head.push(sessions_line(view));
-    let list = waits::processlist(view, view.at).map(|(_, list)| list);
+    let sessions = waits::sessions(view);
     let table = Table {
         columns: &COLUMNS,
-        rows: list
+        rows: sessions
             .iter()
-            .flat_map(|list| list.longest.iter().map(row))
+            .flat_map(|sessions| sessions.list.longest.iter().map(row))
             .collect(),
-        empty: match list.is_some() {
+        empty: match sessions.is_some() {
             true => "no session is active",
             false => "no processlist of this moment: screen 9 says why",
         }
@@ -89,12 +89,13 @@ fn row(session: &model::Session) -> Row {
 }
 
 fn sessions_line(view: &View<'_>) -> Line {
-    let Some((at, list)) = waits::processlist(view, view.at) else {
+    let Some(sessions) = waits::sessions(view) else {
         return Line::colored(Ink::Strong, "SESSIONS");
     };
-    let before = waits::processlist(view, view.normal().to);
-    let before = before.map_or(String::new(), |(_, list)| {
-        format!(" ({} before)", list.active())
+    let list = &sessions.list;
+    let before = waits::sessions_before(view);
+    let before = before.map_or(String::new(), |before| {
+        format!(" ({} before)", before.list.active())
     });
     let longest = match list.longest.len() {
         0 => String::new(),
@@ -104,7 +105,7 @@ fn sessions_line(view: &View<'_>) -> Line {
         " {} active{before}, {} in all, at {}{longest}",
         list.active(),
         list.sessions,
-        view.clock(at)
+        view.clock(sessions.at)
     );
     Line::colored(Ink::Strong, "SESSIONS")
         .add(Ink::Plain, &cut(&text, view.columns.saturating_sub(8)))

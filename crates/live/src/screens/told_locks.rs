@@ -56,11 +56,11 @@ struct Told<'a> {
 
 /// The rows, most waiters first: lock, waiters, before, waited in all, longest, caller, holder.
 pub(super) fn rows(view: &View<'_>) -> Vec<Row> {
-    let list = waits::processlist(view, view.at).map(|(_, list)| list);
-    let before = waits::processlist(view, view.normal().to).map(|(_, list)| list);
-    let mut told: Vec<Told<'_>> = list
+    let (sessions, before) = (waits::sessions(view), waits::sessions_before(view));
+    let before = before.as_ref().map(|before| &before.list);
+    let mut told: Vec<Told<'_>> = sessions
         .iter()
-        .flat_map(|list| by_state(list, before.as_ref()))
+        .flat_map(|sessions| by_state(&sessions.list, before))
         .collect();
     told.extend(rows_waited_for(view));
     told.order_by_key(|one| std::cmp::Reverse(one.waiters));

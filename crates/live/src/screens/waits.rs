@@ -1,8 +1,11 @@
 //! What threads and sessions wait for, and who has it.
 
+use std::sync::Arc;
+
 use model::{Holder, HolderBy, LockRow, LockTable, Millis, OrderBy, ProcessList, TextKind};
 
 use super::view::View;
+use crate::derived::Part;
 
 /// A text is of this moment, when it is not older, milliseconds: the history keeps one in ten seconds.
 const TEXT_MS: Millis = 15_000;
@@ -86,8 +89,26 @@ pub fn who(holder: &Holder) -> String {
     }
 }
 
-/// The processlist of a moment.
-pub fn processlist(view: &View<'_>, at: Millis) -> Option<(Millis, ProcessList)> {
+/// The sessions at a moment.
+#[derive(Debug, PartialEq)]
+pub struct Sessions {
+    /// When they were read.
+    pub at: Millis,
+    /// They.
+    pub list: ProcessList,
+}
+
+/// The sessions of the moment that is looked at.
+pub fn sessions(view: &View<'_>) -> Option<Arc<Sessions>> {
+    sessions_at(view, Part::Sessions, view.at)
+}
+
+/// The last sessions of the time before.
+pub fn sessions_before(view: &View<'_>) -> Option<Arc<Sessions>> {
+    sessions_at(view, Part::SessionsBefore, view.normal().to)
+}
+
+fn sessions_at(view: &View<'_>, part: Part, at: Millis) -> Option<Arc<Sessions>> {
     let lists = view
         .incident()
         .texts
@@ -97,8 +118,13 @@ pub fn processlist(view: &View<'_>, at: Millis) -> Option<(Millis, ProcessList)>
     if at.saturating_sub(last.at) > TEXT_MS {
         return None;
     }
-    let list = ProcessList::from_text(last.text.body())?;
-    Some((last.at, list))
+    let read = || {
+        let list = ProcessList::from_text(last.text.body())?;
+        let at = last.at;
+        Some(Arc::new(Sessions { at, list }))
+    };
+    let derived = &view.model.derived;
+    derived.of(part, last.at, read).as_ref().clone()
 }
 
 /// What is waited for: locks where stacks tell them, else the states that sessions say they are in.
@@ -110,13 +136,13 @@ pub fn waits(view: &View<'_>) -> Waits {
         };
         return Waits::locks(title, locks(view, table));
     }
-    let Some((_, list)) = processlist(view, view.at) else {
+    let Some(sessions) = sessions(view) else {
         return Waits::locks("WAITING FOR".to_owned(), Vec::new());
     };
     Waits {
         title: "SESSIONS IN STATE".to_owned(),
         is_locks: false,
-        rows: states(view, &list),
+        rows: states(view, &sessions.list),
     }
 }
 
@@ -139,10 +165,10 @@ fn locks(view: &View<'_>, table: &LockTable) -> Vec<Wait> {
 }
 
 fn states(view: &View<'_>, list: &ProcessList) -> Vec<Wait> {
-    let before = processlist(view, view.normal().to);
+    let before = sessions_before(view);
     let of_before = |state: &str| {
-        let (_, list) = before.as_ref()?;
-        Some(list.by_state.get(state).copied().unwrap_or(0))
+        let by_state = &before.as_ref()?.list.by_state;
+        Some(by_state.get(state).copied().unwrap_or(0))
     };
     let rows = list.by_state.iter().map(|(state, count)| Wait {
         what: match state.as_str() {

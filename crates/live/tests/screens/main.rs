@@ -336,6 +336,7 @@ fn a_history_says_where_the_stacks_of_a_stall_are() {
     model.kind = live::RecordingKind::History;
     Arc::make_mut(&mut model.incident).stacks = model::StackEvidence::default();
     let shown = |model: &Model, presses: &str| {
+        let model = &model.clone();
         let mut state = State::new(model, false);
         state.at_wall_ms = Some(model.clock().wall_ms(280_000));
         keys(model, &mut state, &typed(presses), (120, 40));
@@ -451,6 +452,7 @@ fn what_nobody_read_is_not_called_healthy() {
     let mut model = fixture::model();
     model.stalls.clear();
     let shown = |model: &Model| {
+        let model = &model.clone();
         let mut state = State::new(model, false);
         // Half a minute before the end.
         state.at_wall_ms = Some(model.clock().wall_ms(330_000));
@@ -474,6 +476,45 @@ fn what_nobody_read_is_not_called_healthy() {
         timeline.push_readings("connect-probe", second * 1000, &[reading]);
     }
     assert!(shown(&model).contains("\nNO ANSWER  clients refused: yes"));
+}
+
+#[test]
+fn what_is_drawn_again_is_not_made_again() {
+    let size = (120, 40);
+    let model = fixture::model();
+    let mut state = State::new(&model, false);
+    let made_by = |state: &mut State, presses: &str| {
+        let before = model.derived();
+        keys(&model, state, &typed(presses), size);
+        drop(cells(&model, state, size, Palette::Many));
+        model.derived() - before
+    };
+    for screen in "123456789".chars() {
+        let screen = screen.to_string();
+        made_by(&mut state, &screen);
+        assert_eq!(made_by(&mut state, &screen), 0, "{screen}");
+    }
+    // Rows are chosen, sorted and left out among those that are there.
+    for screen in ["2", "3", "5", "6", "9"] {
+        made_by(&mut state, screen);
+        let wanted = [typed("jjksS/a"), vec![Press::Enter]].concat();
+        let before = model.derived();
+        for one in wanted {
+            keys(&model, &mut state, &[one], size);
+            drop(cells(&model, &state, size, Palette::Many));
+        }
+        assert_eq!(model.derived(), before, "{screen}");
+    }
+    // Of a flame graph the chosen box is drawn, and the ranking of signals is that of another row.
+    for screen in ["4", "7"] {
+        made_by(&mut state, screen);
+        assert_eq!(made_by(&mut state, "j"), 1, "{screen}");
+    }
+    // Another moment, another half of the threads, a copy that may be changed.
+    assert!(made_by(&mut state, "h") > 1);
+    made_by(&mut state, "4");
+    assert!(made_by(&mut state, "o") > 1);
+    assert_eq!(model.clone().derived(), 0);
 }
 
 fn any_press() -> impl Strategy<Value = Press> {
@@ -521,6 +562,9 @@ proptest! {
         for one in presses {
             press(&model, &mut state, one, (columns.into(), lines.into()));
             let buffer = cells(&model, &state, (columns, lines), Palette::Many);
+            // Nothing that was kept is shown where it is another thing now.
+            let anew = cells(&model.clone(), &state, (columns, lines), Palette::Many);
+            prop_assert_eq!(&buffer, &anew);
             prop_assert!(!buffer.content().iter().any(|cell| cell.symbol().chars().any(model::is_deceptive)));
         }
     }
