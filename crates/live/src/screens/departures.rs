@@ -82,12 +82,15 @@ struct Now {
 }
 
 /// All of them, the farthest first, and then those with nothing before to be compared with. What moved by as many swings
-/// is ranked by how many times it is what it was.
+/// is ranked by how many times it is what it was; what is as usual is behind.
 fn ranked(view: &View<'_>) -> Arc<Vec<Now>> {
     let timeline = view.timeline();
     let rank = |now: f64, spread: &Spread, by: f64| {
         let times = (now.abs() + 1.0) / (spread.mean.abs() + 1.0);
-        by.abs().min(100.0) * (1.0 + times.ln().abs())
+        match by.abs() {
+            as_usual if as_usual < LEAST => as_usual,
+            far => far.min(100.0) * (1.0 + times.ln().abs()),
+        }
     };
     let make = || {
         let all = timeline.series.iter().enumerate();
