@@ -16,6 +16,7 @@ pub mod lock_waits;
 pub mod memory;
 pub mod netlink;
 pub mod own_threads;
+pub mod own_time;
 pub mod packets;
 pub mod perf;
 pub mod places;

@@ -43,6 +43,9 @@ pub struct Options {
     pub palette: Palette,
     /// Letters of ASCII only.
     pub is_ascii: bool,
+    /// Says of the calling thread whether somebody waits for what it does next, and it is short: then it may have a
+    /// processor at once.
+    pub hurry: fn(bool),
 }
 
 /// What the view can do with the files of a list.
@@ -90,6 +93,7 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
         signal_hook::flag::register(signal, stop.clone())?;
     }
     let mut stack = vec![opened(source, options, 0)?];
+    (options.hurry)(true);
     let mut judging = Judging::start(files.judge.clone())?;
     let mut screen = Terminal::open()?;
     let mut shown = Buffer::empty(Rect::default());
@@ -125,7 +129,11 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
                 Effect::Quit => return Ok(()),
                 Effect::Redraw => shown = Buffer::empty(Rect::default()),
                 Effect::Copy(text) => screen.copy(&text)?,
-                Effect::Open(path) => open_into(&mut stack, &path, files, options),
+                Effect::Open(path) => {
+                    (options.hurry)(false);
+                    open_into(&mut stack, &path, files, options);
+                    (options.hurry)(true);
+                }
                 Effect::Close => drop(stack.pop()),
                 Effect::Export => stack.last_mut().map_or((), Opened::export),
                 Effect::Draw | Effect::Nothing => {}
@@ -192,7 +200,7 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
     let (gets, got) = channel();
     std::thread::Builder::new()
         .name("ff-read".to_owned())
-        .spawn(move || reader(&mut *source, &asked, &gets))?;
+        .spawn(move || reader(&mut *source, &asked, &gets, options.hurry))?;
     let mut state = State::new(&model, options.is_ascii);
     state.depth = depth;
     Ok(Opened {
@@ -208,8 +216,10 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
     })
 }
 
-fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>) {
+fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>, hurry: fn(bool)) {
     for ask in asked {
+        // Another time, and an incident, take long.
+        hurry(matches!(ask, Ask::Read(None, _) | Ask::Tell));
         let got = match ask {
             Ask::Read(around, with_stacks) => {
                 source.want_stacks(with_stacks);
