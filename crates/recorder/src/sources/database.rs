@@ -273,11 +273,11 @@ fn status(state: &mut DatabaseState) -> Outcome {
         Unit::Count,
         all as f64,
     ));
-    taken
-        .readings
-        .extend(own.into_iter().map(|(command, count)| {
+    taken.readings.extend(
+        own.into_iter().map(|(command, count)| {
             Reading::counter(own_signal(&command), Unit::Count, count as f64)
-        }));
+        }),
+    );
     Ok(taken)
 }
 
