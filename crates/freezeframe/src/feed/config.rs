@@ -9,7 +9,7 @@ use fleet::s3;
 use fleet::url::{StoreUrl, is_gateway};
 use serde::Deserialize;
 
-use super::frames::FramePlace;
+use super::frame_place::FramePlace;
 use crate::fleet::{salt, store_url};
 
 /// What may wait for the fleet, MiB: weeks of minutes of a server, or hundreds of incidents.

@@ -10,6 +10,7 @@
 mod collect;
 mod config;
 mod cursor;
+mod frame_place;
 mod frames;
 mod reachability;
 mod remedies;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use fleet::any_store::{AnyStore, address};
 use fleet::clickhouse;
 use fleet::from_incident::host_id;
@@ -12,6 +12,7 @@ use fleet::{Batch, Token};
 use serde_json::{Value, json};
 
 use super::config::{Fleet, Place};
+use super::frame_place::directory;
 use super::{FleetConfig, remedies};
 use crate::fleet::salt;
 
@@ -89,16 +90,6 @@ fn signed(salt: &[u8]) -> Batch {
         ..HostRow::default()
     });
     batch
-}
-
-pub(super) fn directory(path: &Path) -> Result<()> {
-    let found = path
-        .metadata()
-        .with_context(|| path.display().to_string())?;
-    match found.is_dir() {
-        true => Ok(()),
-        false => bail!("{}: not a directory", path.display()),
-    }
 }
 
 impl FleetReached {
