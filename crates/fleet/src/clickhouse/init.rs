@@ -18,7 +18,8 @@ const SENT: [(&str, Option<&str>); 5] = [
 
 impl Store {
     /// Makes the database and the tables where there are none, and brings older ones to [`VERSION`]. Once more it
-    /// changes nothing, but for stacks that an older version sent meanwhile: they are added up. `now`: seconds since 1970. `program`: the version of the program, for the store's own record.
+    /// changes nothing, but for stacks that an older version sent meanwhile: they are added up. `now`: seconds since 1970.
+    /// `program`: the version of the program, for the store's own record.
     ///
     /// # Errors
     ///

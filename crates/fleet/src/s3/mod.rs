@@ -15,7 +15,8 @@ use jiff::Timestamp;
 
 use crate::clickhouse::{Failure, Then, line};
 use crate::endpoint::{Endpoint, Request, escaped, user_agent};
-use signature::{Signed, Signer, sha256};
+use crate::from_incident::hash_of_bytes;
+use signature::{Signed, Signer};
 
 /// What the URL of a store begins with.
 const SCHEME_HTTPS: &str = "s3+https://";
@@ -209,7 +210,7 @@ impl Place {
             });
         };
         let host = self.endpoint.host_line();
-        let hash = sha256(body);
+        let hash = hash_of_bytes(body);
         let moment = Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
         let mut signed = vec![
             ("host", host.as_str()),

@@ -1,8 +1,9 @@
 //! AWS Signature Version 4 of a request to a store of files ("Signature Calculations for the Authorization Header" in
 //! the reference of Amazon S3's API).
 
-use sha2::{Digest, Sha256};
 use transport::hmac;
+
+use crate::from_incident::hash_of_bytes;
 
 /// A request as it is signed.
 pub(super) struct Signed<'a> {
@@ -45,7 +46,7 @@ impl Signer<'_> {
         let text = format!(
             "AWS4-HMAC-SHA256\n{}\n{scope}\n{}",
             request.moment,
-            sha256(canonical.as_bytes())
+            hash_of_bytes(canonical.as_bytes())
         );
         let mut key = hmac::code(format!("AWS4{}", self.secret).as_bytes(), day.as_bytes());
         for part in [self.region, "s3", "aws4_request"] {
@@ -57,12 +58,6 @@ impl Signer<'_> {
             hmac::hex(&key, text.as_bytes())
         )
     }
-}
-
-/// The hash in hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -86,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_file_is_put_as_in_the_reference() {
-        let body = sha256(b"Welcome to Amazon S3.");
+        let body = hash_of_bytes(b"Welcome to Amazon S3.");
         let request = Signed {
             method: "PUT",
             path: "/test%24file.text",
@@ -109,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_query_is_signed_as_in_the_reference() {
-        let body = sha256(b"");
+        let body = hash_of_bytes(b"");
         let request = Signed {
             method: "GET",
             path: "/",

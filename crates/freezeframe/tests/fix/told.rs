@@ -41,7 +41,12 @@ pub(crate) fn directory(scene: &Scene) -> PathBuf {
 
 /// The one record of a directory.
 pub(crate) fn record(dir: &Path) -> Value {
-    let files: Vec<_> = fs::read_dir(dir).unwrap().flatten().collect();
+    // A watchdog may be replacing it at this moment: what it writes is hidden until it is whole.
+    let files: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .flatten()
+        .filter(|file| !file.file_name().to_string_lossy().starts_with('.'))
+        .collect();
     assert_eq!(files.len(), 1, "{files:?}");
     let record: Value = serde_json::from_slice(&fs::read(files[0].path()).unwrap()).unwrap();
     let keys: BTreeSet<&str> = record
