@@ -534,7 +534,8 @@ fn incidents_are_listed_by_server_or_alone() {
             "0.900",
             "query-probe",
             "buf_read",
-            "/frames/1.frame"
+            "/frames/1.frame",
+            &"0".repeat(64),
         ]
     );
 }
