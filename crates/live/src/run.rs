@@ -43,8 +43,8 @@ pub struct Options {
     pub palette: Palette,
     /// Letters of ASCII only.
     pub is_ascii: bool,
-    /// Says of the calling thread whether somebody waits for what it does next, and it is short: then it may have a
-    /// processor at once.
+    /// Gives the calling thread a processor at once from now on, or makes it an ordinary one again. It is called where the
+    /// view woke up late, and what it does next is short.
     pub hurry: fn(bool),
 }
 
@@ -93,11 +93,11 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
         signal_hook::flag::register(signal, stop.clone())?;
     }
     let mut stack = vec![opened(source, options, 0)?];
-    (options.hurry)(true);
     let mut judging = Judging::start(files.judge.clone())?;
     let mut screen = Terminal::open()?;
     let mut shown = Buffer::empty(Rect::default());
     let (mut is_changed, mut by_key) = (true, true);
+    let mut late_at = None;
     let mut drawn = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let Some(top) = stack.last_mut() else { break };
@@ -114,7 +114,13 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
         }
         let mut patience = wait(is_changed, drawn);
         for _ in 0..KEYS_MAX {
+            let asleep = Instant::now();
             if !event::poll(patience)? {
+                let late = asleep.elapsed().saturating_sub(patience);
+                if let Some(is_short) = has_no_processor(late, &mut late_at) {
+                    HAS_NO_PROCESSOR.store(is_short, Ordering::Relaxed);
+                    (options.hurry)(is_short);
+                }
                 break;
             }
             patience = Duration::ZERO;
@@ -132,7 +138,7 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
                 Effect::Open(path) => {
                     (options.hurry)(false);
                     open_into(&mut stack, &path, files, options);
-                    (options.hurry)(true);
+                    (options.hurry)(HAS_NO_PROCESSOR.load(Ordering::Relaxed));
                 }
                 Effect::Close => drop(stack.pop()),
                 Effect::Export => stack.last_mut().map_or((), Opened::export),
@@ -216,10 +222,33 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
     })
 }
 
+/// Whether the host has had no processor for the view of late; both of its threads look here.
+static HAS_NO_PROCESSOR: AtomicBool = AtomicBool::new(false);
+
+/// Who wakes up later than this after its sleep had no processor.
+const LATE: Duration = Duration::from_millis(100);
+
+/// How long a processor is reserved after it. A thread that has one at once takes twice the processor time for the same
+/// work, beside a server that keeps the caches busy.
+const RESERVED_FOR: Duration = Duration::from_secs(60);
+
+/// What changes, if anything, after a sleep that ended so late: true where the view has no processor, false where it has
+/// had one again for some time.
+fn has_no_processor(late: Duration, late_at: &mut Option<Instant>) -> Option<bool> {
+    let was_late = late_at.is_some();
+    if late > LATE {
+        *late_at = Some(Instant::now());
+        return (!was_late).then_some(true);
+    }
+    late_at.take_if(|at| at.elapsed() > RESERVED_FOR)?;
+    Some(false)
+}
+
 fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>, hurry: fn(bool)) {
     for ask in asked {
         // Another time, and an incident, take long.
-        hurry(matches!(ask, Ask::Read(None, _) | Ask::Tell));
+        let is_quick = matches!(ask, Ask::Read(None, _) | Ask::Tell);
+        hurry(is_quick && HAS_NO_PROCESSOR.load(Ordering::Relaxed));
         let got = match ask {
             Ask::Read(around, with_stacks) => {
                 source.want_stacks(with_stacks);
@@ -367,4 +396,22 @@ fn paint(screen: &mut Terminal, shown: &mut Buffer, top: &Opened, options: Optio
     screen.flush()?;
     *shown = next;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_that_wakes_up_late_has_no_processor_for_a_while() {
+        let mut late_at = None;
+        assert_eq!(has_no_processor(LATE, &mut late_at), None);
+        assert_eq!(has_no_processor(LATE * 2, &mut late_at), Some(true));
+        assert_eq!(has_no_processor(LATE * 2, &mut late_at), None);
+        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), None);
+        late_at = Instant::now().checked_sub(RESERVED_FOR * 2);
+        assert!(late_at.is_some(), "the host runs longer than that");
+        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), Some(false));
+        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), None);
+    }
 }
