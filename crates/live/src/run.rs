@@ -136,9 +136,14 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
                 Effect::Redraw => shown = Buffer::empty(Rect::default()),
                 Effect::Copy(text) => screen.copy(&text)?,
                 Effect::Open(path) => {
-                    (options.hurry)(false);
+                    let is_hurried = HAS_NO_PROCESSOR.load(Ordering::Relaxed);
+                    if is_hurried {
+                        (options.hurry)(false);
+                    }
                     open_into(&mut stack, &path, files, options);
-                    (options.hurry)(HAS_NO_PROCESSOR.load(Ordering::Relaxed));
+                    if is_hurried {
+                        (options.hurry)(true);
+                    }
                 }
                 Effect::Close => drop(stack.pop()),
                 Effect::Export => stack.last_mut().map_or((), Opened::export),
@@ -245,10 +250,16 @@ fn has_no_processor(late: Duration, late_at: &mut Option<Instant>) -> Option<boo
 }
 
 fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>, hurry: fn(bool)) {
+    let mut is_hurried = false;
     for ask in asked {
         // Another time, and an incident, take long.
         let is_quick = matches!(ask, Ask::Read(None, _) | Ask::Tell);
-        hurry(is_quick && HAS_NO_PROCESSOR.load(Ordering::Relaxed));
+        let wants = is_quick && HAS_NO_PROCESSOR.load(Ordering::Relaxed);
+        // Only what changes: the view may have been started with a policy of its own (chrt(1)).
+        if wants != is_hurried {
+            hurry(wants);
+            is_hurried = wants;
+        }
         let got = match ask {
             Ask::Read(around, with_stacks) => {
                 source.want_stacks(with_stacks);

@@ -95,7 +95,7 @@ fn what_is_no_place_says_how_one_is_written() {
         assert!(said(url).contains("s3+https://HOST/BUCKET/FOLDER"), "{url}");
     }
     assert!(said("s3+https:///b").contains("no host"));
-    for path in ["a b", "a?b", "a/../b", "a//b", "ü"] {
+    for path in ["a b", "a?b", "a/../b", "a//b", "ü", "a/%2E%2e/b", "a%2Fb"] {
         assert!(
             said(&format!("s3+https://h/{path}")).contains("escaped"),
             "{path}"

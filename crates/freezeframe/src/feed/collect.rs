@@ -18,6 +18,7 @@ use store::{HistoryWindow, history_coverage, read_minutes, read_summary, state_d
 use super::FeedState;
 use super::config::{Fleet, Place};
 use super::cursor::Cursor;
+use super::frame_place::put_into;
 use super::frames::{Frames, folder};
 use super::remedies::Remedies;
 use super::spool::{Kind, Spool};
@@ -239,10 +240,8 @@ impl Collector {
         let summary = read_summary(path).map_err(|error| Trouble::Never(error.into()))?;
         let bytes =
             crate::export::shared_file(path, &self.salt, &self.own_dir).map_err(Trouble::Never)?;
-        let dir = to.join(folder(&summary.host));
-        store::make_private_dir(&dir).map_err(wait)?;
-        let name = path.file_name().unwrap_or_default();
-        store::write_private(&dir.join(name), &bytes).map_err(wait)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        put_into(to, &folder(&summary.host), &name, &bytes).map_err(wait)?;
         state.sent(now);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fleet::clickhouse::Then;
 use fleet::s3::{self, Found};
+use store::StoreError;
 
 /// Where files of incidents go.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,10 +75,7 @@ impl FramePlace {
     pub(super) fn put(&self, host: &str, name: &str, bytes: &[u8]) -> Result<(), (Then, String)> {
         match self {
             Self::Directory(to) => {
-                let to = to.join(host);
-                store::make_private_dir(&to)
-                    .and_then(|()| store::write_private(&to.join(name), bytes))
-                    .map_err(|error| (Then::Retry, error.to_string()))
+                put_into(to, host, name, bytes).map_err(|error| (Then::Retry, error.to_string()))
             }
             Self::S3(place, access) => place
                 .below(host)
@@ -86,6 +84,13 @@ impl FramePlace {
                 .map_err(|failure| (failure.then, failure.said)),
         }
     }
+}
+
+/// Puts a file into a directory, below its host.
+pub(super) fn put_into(to: &Path, host: &str, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    let to = to.join(host);
+    store::make_private_dir(&to)?;
+    store::write_private(&to.join(name), bytes)
 }
 
 /// Whether a directory is there.
