@@ -23,6 +23,7 @@ pub mod places;
 pub mod procfs;
 pub mod read;
 pub mod roots;
+pub mod run_delay;
 pub mod servers;
 pub mod snapshot;
 pub mod tasks;

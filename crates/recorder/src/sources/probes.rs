@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use kernel::run_delay;
 use model::{Absent, ProbeOutcome, Reading, Reason, Sample, SourceData, Unit};
 use server::{Address, ProbeResult, Session, Waits};
 
@@ -62,7 +63,7 @@ impl State for QueryProbe {
 pub(crate) static QUERY_PROBE: Reader<QueryProbe> = Reader {
     source: "query-probe",
     signals: &[
-        signals(&["probe.query_us"], "g, µs", "how long the probe took"),
+        signals(&["probe.query_us"], "g, µs", "how long the answer took, without the time in which the recorder had no CPU"),
         signals(&["probe.query_outcome"], "g, code", "[outcomes](#probe-outcomes)"),
     ],
     read: query,
@@ -75,10 +76,12 @@ fn query(state: &mut QueryProbe) -> Outcome {
         // Nothing was tried: the outcome before still stands, and is not counted twice.
         return Err(error.absent("query probe"));
     }
-    let Some(result) = ask(state) else {
+    let before = run_delay::so_far();
+    let Some(mut result) = ask(state) else {
         let detail = "the server's socket and port are unknown";
         return Err(Absent::new("query probe", Reason::NoConnection, detail));
     };
+    result.took = result.took.saturating_sub(run_delay::since(before));
     let is_late = result.outcome == ProbeOutcome::TimedOut || result.took >= LATE;
     if state.was_late && !is_late {
         state.shared.revivals.fetch_add(1, Ordering::Relaxed);
@@ -153,7 +156,7 @@ impl State for ConnectProbe {
 pub(crate) static CONNECT_PROBE: Reader<ConnectProbe> = Reader {
     source: "connect-probe",
     signals: &[
-        signals(&["probe.connect_us"], "g, µs", "how long the probe took"),
+        signals(&["probe.connect_us"], "g, µs", "how long the login took, without the time in which the recorder had no CPU"),
         signals(&["probe.connect_outcome"], "g, code", "[outcomes](#probe-outcomes)"),
     ],
     read: connect,
@@ -170,10 +173,12 @@ fn connect(state: &mut ConnectProbe) -> Outcome {
         return Ok(SourceData::default());
     }
     state.pause.revivals = revivals;
-    let Some((address, result)) = knock(state) else {
+    let before = run_delay::so_far();
+    let Some((address, mut result)) = knock(state) else {
         let detail = "the server's socket and port are unknown";
         return Err(Absent::new("connect probe", Reason::NoConnection, detail));
     };
+    result.took = result.took.saturating_sub(run_delay::since(before));
     let is_unanswered = result.outcome == ProbeOutcome::TimedOut;
     state.pause.begin(Instant::now(), is_unanswered);
     match &result.error {
