@@ -73,7 +73,7 @@ pub use describe::{Description, SignDescription};
 pub use diagnose::{diagnose, diagnose_closely};
 pub use functions::functions_documentation;
 pub use human::{Show, show};
-pub use suspicion::order_suspicions;
+pub use suspicion::order_by_times;
 pub use undo::{Paired, Undoable};
 pub use verdict::{
     Finding, Level, Mechanism, Rejected, Relation, Remedy, SourceRead, Verdict, Witness,

@@ -47,13 +47,22 @@ pub(crate) fn by_mechanism(findings: &mut [Finding], catalogue: &Catalogue, all:
         let cause = catalogue.get(&finding.cause);
         cause.map_or(0.0, |cause| all.share_of_stacks(&cause.about))
     };
+    undecided_first(findings, |one, other| {
+        share(one) >= share(other) + MORE_OF_IT
+    });
+}
+
+/// Of findings that are all no more than possible, puts one before another where `is_before` says so, unless one follows
+/// from the other.
+pub(crate) fn undecided_first(
+    findings: &mut [Finding],
+    is_before: impl Fn(&Finding, &Finding) -> bool,
+) {
     let is_related = |one: &Finding, other: &Finding| {
-        one.relations
-            .iter()
-            .any(|relation| relation.cause == other.cause)
+        let mut relations = one.relations.iter();
+        relations.any(|relation| relation.cause == other.cause)
     };
-    let is_possible = |finding: &Finding| finding.level == Level::Possible;
-    if !findings.iter().all(is_possible) {
+    if findings.iter().any(|one| one.level != Level::Possible) {
         return;
     }
     // Few findings, and each step moves one forward.
@@ -62,7 +71,7 @@ pub(crate) fn by_mechanism(findings: &mut [Finding], catalogue: &Catalogue, all:
             let Some([before, here]) = findings.get(index - 1..=index) else {
                 continue;
             };
-            if !is_related(before, here) && share(here) >= share(before) + MORE_OF_IT {
+            if !is_related(before, here) && is_before(here, before) {
                 findings.swap(index - 1, index);
             }
         }

@@ -29,6 +29,7 @@ use crate::evidence::Evidence;
 use crate::judge;
 use crate::measure::Sign;
 use crate::named::{AllNamed, InLayer, Named, Seen};
+use crate::rank;
 use crate::sentence;
 use crate::verdict::{Finding, Level, Verdict, Witness};
 use model::OrderBy;
@@ -197,17 +198,24 @@ pub(crate) fn suspicions(
     weights.findings(catalogue, evidence)
 }
 
-/// Puts suspicions in the order of how often something is known to have happened, most often first, where nothing was found:
-/// nothing in the evidence decides between them.
-pub fn order_suspicions(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
-    let is_one = |finding: &Finding| finding.level == Level::Suspicion;
-    if !verdict.findings.iter().all(is_one) {
-        return;
+/// Puts what the evidence does not decide between in the order of how often something is known to have happened: most often
+/// first where there are only suspicions; of what is possible, what did happen before what never did.
+pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
+    let happened = |finding: &Finding| times(&finding.cause) > 0;
+    let before = sentence::found(&verdict.findings);
+    rank::undecided_first(&mut verdict.findings, |one, other| {
+        happened(one) && !happened(other)
+    });
+    if before.as_ref() == Some(&verdict.sentence) {
+        verdict.sentence = sentence::found(&verdict.findings).unwrap_or_default();
     }
-    let before = sentence::maybe(&verdict.findings);
-    (verdict.findings).order_by_key(|finding| Reverse(times(&finding.cause)));
-    let now = sentence::maybe(&verdict.findings);
-    verdict.sentence = verdict.sentence.replace(&before, &now);
+    let is_one = |finding: &Finding| finding.level == Level::Suspicion;
+    if verdict.findings.iter().all(is_one) {
+        let before = sentence::maybe(&verdict.findings);
+        (verdict.findings).order_by_key(|finding| Reverse(times(&finding.cause)));
+        let now = sentence::maybe(&verdict.findings);
+        verdict.sentence = verdict.sentence.replace(&before, &now);
+    }
 }
 
 /// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,

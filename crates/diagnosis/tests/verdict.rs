@@ -2,7 +2,9 @@
 
 use crate::common;
 use common::{Story, finding, named, stalls};
-use diagnosis::{Catalogue, FINDINGS_MAX, Level, Verdict, diagnose};
+use diagnosis::{
+    Catalogue, FINDINGS_MAX, Finding, Level, Relation, Verdict, diagnose, order_by_times,
+};
 use model::Reason;
 
 fn relations(verdict: &diagnosis::Verdict, cause: &str) -> Vec<(String, String)> {
@@ -482,4 +484,48 @@ fn the_stall_before_is_not_what_is_usual() {
         level(&story.verdict()) < level(&first),
         "it would be less sure"
     );
+}
+
+/// What a fleet had goes before what it never had where nothing decides, and never before its own root.
+#[test]
+fn what_happened_before_goes_first_where_the_evidence_does_not_decide() {
+    let possible = |cause: &str, kind: &str, other: &str| Finding {
+        cause: cause.to_owned(),
+        title: cause.to_uppercase(),
+        level: Level::Possible,
+        relations: vec![Relation {
+            kind: kind.to_owned(),
+            cause: other.to_owned(),
+        }],
+        ..Finding::default()
+    };
+    let verdict = || Verdict {
+        findings: vec![
+            possible("a", "root-of", "b"),
+            possible("b", "effect-of", "a"),
+            possible("c", "root-of", "d"),
+        ],
+        ..Verdict::default()
+    };
+    let order = |times: [u64; 3], mut verdict: Verdict| {
+        order_by_times(&mut verdict, |cause| match cause {
+            "a" => times[0],
+            "b" => times[1],
+            _ => times[2],
+        });
+        let findings = verdict.findings.iter();
+        findings.map(|one| one.cause.clone()).collect::<String>()
+    };
+    for (times, wanted) in [
+        ([0, 0, 0], "abc"),
+        ([0, 0, 3], "cab"),
+        ([1, 0, 9], "acb"),
+        ([0, 5, 0], "abc"),
+        ([0, 5, 2], "abc"),
+    ] {
+        assert_eq!(order(times, verdict()), wanted, "{times:?}");
+    }
+    let mut sure = verdict();
+    sure.findings[0].level = Level::Likely;
+    assert_eq!(order([0, 0, 3], sure), "abc");
 }

@@ -12,7 +12,7 @@ use ::fleet::any_store::Access;
 use ::fleet::url::StoreUrl;
 use anyhow::{Result, bail};
 use cli::output;
-use diagnosis::{Level, SourceRead, Verdict, diagnose_closely, order_suspicions};
+use diagnosis::{Level, SourceRead, Verdict, diagnose_closely, order_by_times};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
 use store::{LoadedIncident, write_private};
@@ -92,7 +92,7 @@ fn in_fleet(url: &StoreUrl, access: Access, verdict: &mut Verdict) -> Option<Kno
         .inspect_err(|error| output::note(&format!("the fleet: {error:#}")))
         .ok()?;
     // What other servers of the same people have is likelier than what none has.
-    order_suspicions(verdict, |cause| {
+    order_by_times(verdict, |cause| {
         let of_it = known.iter().find(|one| one.cause == cause);
         of_it.map_or(0, |one| one.stalls)
     });
