@@ -4,7 +4,7 @@
 //! What they stand in was taken for a log or a status by somebody else, who may have been wrong: a
 //! settings file pasted behind a status is one to us. So these forms are looked for in all free text.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Captures, Regex};
 
@@ -149,15 +149,9 @@ const FORMS: &[(&str, &str, Named)] = &[
     ),
 ];
 
-/// A form of [`FORMS`], ready to be looked for.
-type Compiled = (&'static str, Regex, Named);
-
-static COMPILED: LazyLock<Option<Vec<Compiled>>> = LazyLock::new(|| {
-    FORMS
-        .iter()
-        .map(|(word, form, named)| Some((*word, Regex::new(form).ok()?, *named)))
-        .collect()
-});
+/// The [`FORMS`], each made ready when its word is met: a recorder that sends to a fleet meets few of them, and would keep
+/// all for the rest of its life.
+static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
 /// Statements in the middle of a line, and what begins one.
 const STATEMENT: &str = concat!(
@@ -171,22 +165,31 @@ const STATEMENT: &str = concat!(
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static COMPILED_STATEMENT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(STATEMENT).ok());
-    let (Some(forms), Some(statement)) = (COMPILED.as_ref(), COMPILED_STATEMENT.as_ref()) else {
-        // Nothing can be promised.
-        pseudonyms.overflow = true;
-        return String::new();
+    let Some(statement) = COMPILED_STATEMENT.as_ref() else {
+        return nothing_can_be_promised(pseudonyms);
     };
     let mut line = match statement.captures(line) {
         Some(found) => said(pseudonyms, line, &found),
         None => line.to_owned(),
     };
     let lower = line.to_ascii_lowercase();
-    for (word, form, named) in forms {
-        if lower.contains(word) && form.is_match(&line) {
+    for ((word, form, named), compiled) in FORMS.iter().zip(&COMPILED) {
+        if !lower.contains(word) {
+            continue;
+        }
+        let Some(form) = compiled.get_or_init(|| Regex::new(form).ok()) else {
+            return nothing_can_be_promised(pseudonyms);
+        };
+        if form.is_match(&line) {
             line = replaced(pseudonyms, &line, form, *named);
         }
     }
     line
+}
+
+fn nothing_can_be_promised(pseudonyms: &mut Pseudonyms<'_>) -> String {
+    pseudonyms.overflow = true;
+    String::new()
 }
 
 /// The line with its statement renamed, up to the quote that ends it.
@@ -261,4 +264,16 @@ fn one(pseudonyms: &mut Pseudonyms<'_>, name: &str, named: Named) -> String {
 /// Numbers, and words of the server and the kernel.
 fn is_plain(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
     is_number(word) || pseudonyms.is_own(word) || word.starts_with(['(', '?'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_can_be_looked_for() {
+        for (word, form, _) in FORMS {
+            assert!(Regex::new(form).is_ok(), "{word}: {form}");
+        }
+    }
 }
