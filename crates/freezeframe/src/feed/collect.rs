@@ -15,7 +15,7 @@ use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
 use store::{HistoryWindow, history_coverage, read_minutes, read_summary, state_dirs};
 
-use super::FeedState;
+use super::{FeedState, Lost};
 use super::config::{Fleet, Place};
 use super::cursor::Cursor;
 use super::frame_place::put_into;
@@ -177,11 +177,16 @@ impl Collector {
         rows.host.cluster.clone_from(&self.fleet.cluster);
         rows.host.labels = self.labels_of(&rows.host.label);
         if let Some(files) = files {
-            let kept = files.keep(path, &rows.host.host, &self.salt, state);
-            let kept = kept.map_err(Trouble::Never)?;
-            rows.incident.frame_key = kept.key;
-            rows.incident.frame_bytes = kept.bytes;
-            rows.incident.frame_sha256 = kept.sha256;
+            match files.keep(path, &rows.host.host, &self.salt, state) {
+                Ok(kept) => {
+                    rows.incident.frame_key = kept.key;
+                    rows.incident.frame_bytes = kept.bytes;
+                    rows.incident.frame_sha256 = kept.sha256;
+                }
+                Err(error) if is_disk_full(&error) => return Err(Trouble::Wait(error)),
+                // The rows need no file.
+                Err(error) => state.lost(Lost::Frames, &format!("{error:#}")),
+            }
         }
         let (onset, duration) = (rows.incident.onset.0, rows.incident.duration_ms);
         let (begin, end) = (onset / 1000, (onset + i64::from(duration)) / 1000);

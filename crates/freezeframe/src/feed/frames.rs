@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use fleet::clickhouse::Then;
 use fleet::from_incident::{FrameFile, hash_of_bytes};
 
@@ -50,7 +50,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// When the incident cannot be redacted, or the disk does not take the copy.
+    /// When the incident cannot be redacted, the copy is larger than all that may wait, or the disk does not take it.
     pub(super) fn keep(
         &self,
         incident: &Path,
@@ -68,6 +68,9 @@ impl Frames {
             Ok(bytes) => bytes,
             Err(_) => {
                 let bytes = crate::export::shared_file(incident, salt, &self.dir)?;
+                if bytes.len() as u64 > self.bytes_max {
+                    bail!("{name} has {} bytes, more than may wait (spool_mebibytes)", bytes.len());
+                }
                 self.make_room(bytes.len() as u64, state);
                 store::write_private(&path, &bytes)?;
                 bytes

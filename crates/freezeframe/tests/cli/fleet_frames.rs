@@ -167,6 +167,44 @@ fn files_of_incidents_arrive_are_those_of_the_table_and_are_fetched() {
 
 /// `check` tells a store that takes files from one that knows not the key.
 #[test]
+fn an_incident_whose_file_cannot_be_kept_is_in_the_fleet_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fleet, place) = (dir.path().join("fleet.db"), dir.path().join("files"));
+    let room = Room::new(&format!(
+        "[fleet]\nurl = 'sqlite://{}'\nframes = '{}'\n",
+        fleet.display(),
+        place.display()
+    ));
+    room.incident(begin(), 1);
+    room.incident(begin(), 2);
+    // Where the copies of one host wait, something else is.
+    let waiting = room.state().join("fleet/frames");
+    std::fs::create_dir_all(&waiting).unwrap();
+    std::fs::write(waiting.join("db2"), "").unwrap();
+    let mut child = room.record(&[]);
+    let end = Instant::now() + PATIENCE;
+    let file = place.join("db1/3306-stall-2.frame");
+    while !file.exists() || !fleet.exists() {
+        assert!(Instant::now() < end, "{:?}", room.fed());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let connection = Connection::open(&fleet).unwrap();
+    let sql = "SELECT host, frame_key FROM incidents JOIN hosts USING (host_id) ORDER BY name";
+    let mut rows = Vec::new();
+    while rows.len() < 2 {
+        assert!(Instant::now() < end, "{rows:?}");
+        let mut asked = connection.prepare(sql).unwrap();
+        let found = asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows = found.unwrap().collect::<Result<Vec<(String, String)>, _>>().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let keys: Vec<&str> = rows.iter().map(|(_, key)| key.as_str()).collect();
+    assert_eq!(keys, ["", file.to_str().unwrap()], "{rows:?}");
+}
+
+#[test]
 fn check_tries_the_store_of_files() {
     let (port, _) = store();
     let room = Room::new(&format!(
