@@ -92,25 +92,18 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     rank::by_mechanism(&mut verdict.findings, catalogue, &named);
     verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
     // Of what is no more than possible something else may be true: it stands behind, or before what follows from it.
-    if verdict
-        .findings
-        .iter()
-        .all(|one| one.level == Level::Possible)
-    {
+    let mut found = verdict.findings.iter();
+    if found.all(|one| one.level == Level::Possible) {
         let mut others = suspicion::suspicions(catalogue, &evidence, &named);
         others.retain(|other| !verdict.findings.iter().any(|one| one.cause == other.cause));
-        let room = FINDINGS_MAX.saturating_sub(verdict.findings.len());
-        others.truncate(room);
-        let symptom = verdict
-            .findings
-            .first()
-            .and_then(|one| catalogue.get(&one.cause));
-        let explains =
-            |other: &Finding| symptom.is_some_and(|cause| suspicion::explains(other, cause));
-        let roots = usize::from(others.first().is_some_and(explains));
-        let behind = others.split_off(roots);
-        verdict.findings.extend(behind);
-        for root in others {
+        others.truncate(FINDINGS_MAX.saturating_sub(verdict.findings.len()));
+        let first = verdict.findings.first();
+        let symptom = first.and_then(|one| catalogue.get(&one.cause));
+        let explains = |other| symptom.is_some_and(|cause| suspicion::explains(other, cause));
+        let is_root = others.first().is_some_and(explains);
+        let root = is_root.then(|| others.remove(0));
+        verdict.findings.extend(others);
+        if let Some(root) = root {
             rank::put_root_first(&mut verdict.findings, root);
             verdict.sentence = sentence::found(&verdict.findings).unwrap_or(verdict.sentence);
         }
@@ -134,20 +127,14 @@ fn worth_telling(
         let mut found = findings.iter().map(|finding| finding.cause.as_str());
         found.any(|found| names(found, cause) || names(cause, found))
     };
-    let mut signs: Vec<usize> = turned
-        .iter()
-        .filter(|one| !one.refuted)
-        .map(|one| one.signs)
-        .collect();
+    let open = turned.iter().filter(|one| !one.refuted);
+    let mut signs: Vec<usize> = open.map(|one| one.signs).collect();
     signs.sort_unstable_by(|left, right| right.cmp(left));
     let enough = signs.get(REJECTED_MAX).map_or(1, |next| next + 1);
     let is_told = |one: &Turned| {
         let alone = findings.is_empty() && one.signs >= enough;
         one.refuted || alone || is_alike(&one.rejected.cause)
     };
-    turned
-        .into_iter()
-        .filter(is_told)
-        .map(|one| one.rejected)
-        .collect()
+    let told = turned.into_iter().filter(is_told);
+    told.map(|one| one.rejected).collect()
 }

@@ -14,19 +14,18 @@ use model::OrderBy;
 /// its root, and what only makes another worse after that other. `seen` are consequences that the
 /// chains of waits show.
 pub(crate) fn rank(
-    findings: Vec<Finding>,
+    mut findings: Vec<Finding>,
     catalogue: &Catalogue,
     seen: &BTreeSet<Effect>,
 ) -> Vec<Finding> {
-    let mut rest = findings;
-    let links = links(&rest, catalogue, seen);
+    let links = links(&findings, catalogue, seen);
     for link in &links {
         let [forward, backward] = link.kind.words();
         for (of, kind, other) in [
             (&link.from, forward, &link.to),
             (&link.to, backward, &link.from),
         ] {
-            for finding in rest.iter_mut().filter(|one| one.cause == *of) {
+            for finding in findings.iter_mut().filter(|one| one.cause == *of) {
                 finding.relations.push(Relation {
                     kind: kind.to_owned(),
                     cause: other.clone(),
@@ -34,7 +33,7 @@ pub(crate) fn rank(
             }
         }
     }
-    in_order(rest, &links)
+    in_order(findings, &links)
 }
 
 /// How much more of what was seen a cause must be about to go before another that is as possible, 0 to 1.

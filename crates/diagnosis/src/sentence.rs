@@ -148,10 +148,8 @@ pub(crate) fn maybe(findings: &[Finding]) -> String {
 
 fn capital(word: &str) -> String {
     let mut chars = word.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().chain(chars).collect())
-        .unwrap_or_default()
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars).collect()
 }
 
 /// Words with commas between them, and "and" before the last.

@@ -201,20 +201,20 @@ pub(crate) fn suspicions(
 /// Puts what the evidence does not decide between in the order of how often something is known to have happened: most often
 /// first where there are only suspicions; of what is possible, what did happen before what never did.
 pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
-    let happened = |finding: &Finding| times(&finding.cause) > 0;
-    let before = sentence::found(&verdict.findings);
-    rank::undecided_first(&mut verdict.findings, |one, other| {
-        happened(one) && !happened(other)
-    });
-    if before.as_ref() == Some(&verdict.sentence) {
-        verdict.sentence = sentence::found(&verdict.findings).unwrap_or_default();
-    }
-    let is_one = |finding: &Finding| finding.level == Level::Suspicion;
-    if verdict.findings.iter().all(is_one) {
-        let before = sentence::maybe(&verdict.findings);
+    let said = |findings: &[Finding]| {
+        let found = sentence::found(findings).unwrap_or_default();
+        [found, sentence::maybe(findings)]
+    };
+    let before = said(&verdict.findings);
+    let mut findings = verdict.findings.iter();
+    if findings.all(|finding| finding.level == Level::Suspicion) {
         (verdict.findings).order_by_key(|finding| Reverse(times(&finding.cause)));
-        let now = sentence::maybe(&verdict.findings);
-        verdict.sentence = verdict.sentence.replace(&before, &now);
+    }
+    rank::undecided_first(&mut verdict.findings, |one, other| {
+        times(&one.cause) > 0 && times(&other.cause) == 0
+    });
+    for (before, now) in before.iter().zip(said(&verdict.findings)) {
+        verdict.sentence = verdict.sentence.replace(before, &now);
     }
 }
 

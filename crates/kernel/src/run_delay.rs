@@ -22,7 +22,10 @@ pub fn since(before: Option<Duration>) -> Duration {
 
 /// The calling thread's id.
 pub fn own_tid() -> u32 {
-    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+    rustix::thread::gettid()
+        .as_raw_nonzero()
+        .get()
+        .unsigned_abs()
 }
 
 /// Whether a thread of this process is on a processor or waits for one. The kernel counts a wait only when it is over
@@ -72,7 +75,9 @@ mod tests {
                 std::hint::spin_loop();
             }
         };
-        let others: Vec<_> = (0..3 * processors).map(|_| std::thread::spawn(spin)).collect();
+        let others: Vec<_> = (0..3 * processors)
+            .map(|_| std::thread::spawn(spin))
+            .collect();
         spin();
         for other in others {
             other.join().unwrap();

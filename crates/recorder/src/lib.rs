@@ -27,7 +27,8 @@
 //!
 //! None waits for another. When a reading is not back at its deadline, the recorder's own thread notes that while it
 //! is missing (`in_flight.rs`). A probe that hangs is a signal (`probe.query_waiting_us`), so the detector sees it
-//! before it fails.
+//! before it fails. Not while the probe's own thread is ready and only lacks a processor (`kernel::run_delay`): the
+//! server may have answered long ago. For the same reason that time is taken off what an answer took.
 //!
 //! **The recorder's thread** (`recorder.rs`) takes the samples, fills the ring, feeds the detector, and checks four
 //! times a second what is due by time. It never touches the disk. The history has a thread with a bounded queue

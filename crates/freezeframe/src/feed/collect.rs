@@ -15,13 +15,13 @@ use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
 use store::{HistoryWindow, history_coverage, read_minutes, read_summary, state_dirs};
 
-use super::{FeedState, Lost};
 use super::config::{Fleet, Place};
 use super::cursor::Cursor;
 use super::frame_place::put_into;
 use super::frames::{Frames, folder};
 use super::remedies::Remedies;
 use super::spool::{Kind, Spool};
+use super::{FeedState, Lost};
 use crate::fleet::read::incident_rows;
 
 /// A minute is summed up so long after its end: the history has it, and what slow sources read then. Seconds.

@@ -69,7 +69,10 @@ impl Frames {
             Err(_) => {
                 let bytes = crate::export::shared_file(incident, salt, &self.dir)?;
                 if bytes.len() as u64 > self.bytes_max {
-                    bail!("{name} has {} bytes, more than may wait (spool_mebibytes)", bytes.len());
+                    bail!(
+                        "{name} has {} bytes, more than may wait (spool_mebibytes)",
+                        bytes.len()
+                    );
                 }
                 self.make_room(bytes.len() as u64, state);
                 store::write_private(&path, &bytes)?;

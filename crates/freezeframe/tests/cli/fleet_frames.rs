@@ -195,7 +195,10 @@ fn an_incident_whose_file_cannot_be_kept_is_in_the_fleet_without_it() {
         assert!(Instant::now() < end, "{rows:?}");
         let mut asked = connection.prepare(sql).unwrap();
         let found = asked.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-        rows = found.unwrap().collect::<Result<Vec<(String, String)>, _>>().unwrap();
+        rows = found
+            .unwrap()
+            .collect::<Result<Vec<(String, String)>, _>>()
+            .unwrap();
         std::thread::sleep(Duration::from_millis(50));
     }
     child.kill().unwrap();
