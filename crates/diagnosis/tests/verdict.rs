@@ -505,7 +505,7 @@ fn what_happened_before_goes_first_where_the_evidence_does_not_decide() {
             possible("b", "effect-of", "a"),
             possible("c", "root-of", "d"),
         ],
-        ..Verdict::default()
+        ..Story::healthy().verdict()
     };
     let order = |times: [u64; 3], mut verdict: Verdict| {
         order_by_times(&mut verdict, |cause| match cause {
