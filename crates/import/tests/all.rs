@@ -15,4 +15,5 @@ mod pasted;
 mod properties;
 mod real_tools;
 mod stall_spans;
+mod stories;
 mod verdicts;
