@@ -133,15 +133,55 @@ fn name(
     (format!("{}{mark}", pseudonyms.name(what, stem)), what)
 }
 
-/// `@name`, or the server's own `@@name`.
+/// What the parts before the last of a name of the server's own may be.
+const SCOPES: [&str; 5] = ["global", "session", "local", "persist", "persist_only"];
+
+/// `@name`, or the server's own `@@name`, which may have somebody's name in front: of a replication connection or of a
+/// cache (`@@acme.key_buffer_size`).
 fn variable(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
-    if text.starts_with("@@") {
-        return text.to_owned();
+    if let Some(name) = text.strip_prefix("@@") {
+        return format!("@@{}", servers_variable(pseudonyms, name));
     }
     let inner = text.trim_start_matches('@').trim_matches(['`', '\'', '"']);
     match inner {
         "" => text.to_owned(),
         inner => format!("@{}", pseudonyms.name(NameKind::Name, inner)),
+    }
+}
+
+fn servers_variable(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
+    if let Some(quoted) = name.strip_prefix('`') {
+        let inner = quoted.trim_end_matches('`').replace("``", "`");
+        return format!("`{}`", part_of_variable(pseudonyms, &inner, true));
+    }
+    let last = name.matches('.').count();
+    let parts: Vec<String> = name
+        .split('.')
+        .enumerate()
+        .map(|(place, part)| part_of_variable(pseudonyms, part, place == last))
+        .collect();
+    parts.join(".")
+}
+
+fn part_of_variable(pseudonyms: &mut Pseudonyms<'_>, part: &str, is_last: bool) -> String {
+    // The mark of a cut may stand at its end.
+    let stem = part.trim_end_matches(sql::CUT_MARK);
+    let mark = part.get(stem.len()..).unwrap_or_default();
+    let lower = stem.to_ascii_lowercase();
+    let is_word = |word: &str| {
+        word.chars().count() < 2
+            || word.bytes().all(|byte| byte.is_ascii_digit())
+            || pseudonyms.is_own(word)
+            || is_keyword(word)
+            || server_text::is_message_word(word)
+    };
+    // There are a thousand variables of servers, all made of the same few words.
+    let is_servers = SCOPES.contains(&lower.as_str())
+        || pseudonyms.is_own(&lower)
+        || (is_last && lower.split('_').all(is_word));
+    match is_servers {
+        true => part.to_owned(),
+        false => format!("{}{mark}", pseudonyms.name(NameKind::Name, stem)),
     }
 }
 

@@ -99,6 +99,23 @@ fn statements_keep_what_is_sql() {
                 "call acme_proc(@acme, @@global.max_connections)",
                 "call <name>(@<name>, @@global.max_connections)",
             ),
+            // A replication connection or a cache has a name, the variable behind it is the server's.
+            (
+                "SELECT @@acme_prod_master.sql_slave_skip_counter",
+                "SELECT @@<name>.sql_slave_skip_counter",
+            ),
+            (
+                "set global a = 1, @@global.acme_hot_cache.key_buffer_size = 5",
+                "set global <name> = ?, @@global.<name>.key_buffer_size = ?",
+            ),
+            (
+                "select @@`Acme cache`.key_buffer_size",
+                "select @@`<name>`.<name>",
+            ),
+            (
+                "select @@acme_secret, @@innodb_flush_log_at_trx_commit, @@session.sql_mode, @@version_comment",
+                "select @@<name>, @@innodb_flush_log_at_trx_commit, @@session.sql_mode, @@version_comment",
+            ),
             ("lock tables t write", "lock tables <table> write"),
             ("flush tables with read lock", "flush tables with read lock"),
             ("show engine innodb status", "show engine innodb status"),
