@@ -12,7 +12,7 @@ use regex::{Captures, Regex};
 use super::names::{address, dotted, host_, identifier, is_kernel_thread, qualified, user_};
 use super::paths::{component, is_number, is_version};
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{named, names, paths, statement, well_known};
+use super::{named, names, paths, random, secrets, statement, well_known};
 
 /// Everything that may be a name by its form; the first alternative that fits is taken.
 const FORMS: &str = concat!(
@@ -23,8 +23,8 @@ const FORMS: &str = concat!(
     r"|(?P<single>'[^'\n]*')",
     r"|(?P<url>\b[a-z][a-z0-9+.-]+://[^\s'\x22<>]+)",
     r"|(?P<uuid>\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b)",
-    // Containers and images are told by the digest of their settings.
-    r"|(?P<hex>\b[0-9a-f]{32,128}\b)",
+    // Containers and images are told by the digest of their settings; audit records hold whole command lines.
+    r"|(?P<hex>\b[0-9a-fA-F]{16,}\b)",
     r"|(?P<mac>\b(?:[0-9a-fA-F]{2}:){5,13}[0-9a-fA-F]{2}\b)",
     r"|(?P<six>(?:\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){2,7}\b)|(?:::[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6}\b))",
     r"|(?P<mail>[\w.%+-]+@[\w%-]+(?:\.[\w%-]+)*)",
@@ -33,6 +33,8 @@ const FORMS: &str = concat!(
     r"|(?P<pair>\b[\w$#-]+/[\w$#@./-]+)",
     r"|(?P<dots>\b[\w$-]+(?:\.[\w$-]+)+)",
     r"|(?P<task>\b(?:[Cc]omm:? |task=|task |process \d+ \()[^\s,:)]+)",
+    // Keys and tokens have no form but that they are no words.
+    r"|(?P<long>\b[A-Za-z0-9+/_-]{16,}[^\s'\x22`,;()\[\]{}<>|]*)",
 );
 
 static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(FORMS).ok());
@@ -159,7 +161,7 @@ fn one(
         }
         return Some(format!(
             "{scheme}://{}{}",
-            host_(pseudonyms, host),
+            names::authority(pseudonyms, host),
             paths::path(pseudonyms, path)
         ));
     }
@@ -172,7 +174,10 @@ fn one(
         });
     }
     if let Some(hex) = group("hex") {
-        return Some(pseudonyms.name(NameKind::Uuid, hex));
+        return match random::is_known_hex(hex, before) {
+            true => None,
+            false => Some(pseudonyms.name(NameKind::Uuid, hex)),
+        };
     }
     if let Some(mac) = group("mac") {
         return Some(pseudonyms.name(NameKind::Address, mac));
@@ -212,6 +217,12 @@ fn one(
     }
     if let Some(dots) = group("dots") {
         return Some(dotted(pseudonyms, dots));
+    }
+    if let Some(long) = group("long") {
+        return random::is_random(long).then(|| {
+            pseudonyms.name(NameKind::Literal, long);
+            "?".to_owned()
+        });
     }
     let task = group("task")?;
     let cut = task.rfind([' ', '=', '(']).map_or(0, |at| at + 1);
@@ -258,6 +269,10 @@ fn quoted(pseudonyms: &mut Pseudonyms<'_>, inner: &str, before_: &str) -> String
     if well_known::USERS.contains(&lower.as_str()) || well_known::HOSTS.contains(&lower.as_str()) {
         return inner.to_owned();
     }
+    // It was left out already.
+    if inner == "?" {
+        return inner.to_owned();
+    }
     // What it is stands in front.
     if before.ends_with("user") {
         return user_(pseudonyms, inner);
@@ -292,8 +307,12 @@ fn quoted(pseudonyms: &mut Pseudonyms<'_>, inner: &str, before_: &str) -> String
     if is_number(inner) || is_version(inner) {
         return inner.to_owned();
     }
+    let is_one = !inner.contains(|c: char| c.is_whitespace());
+    if is_one && inner.starts_with("--") {
+        return option(pseudonyms, inner);
+    }
     if let Some((user, host)) = inner.rsplit_once('@')
-        && !inner.contains(char::is_whitespace)
+        && is_one
     {
         return format!("{}@{}", user_(pseudonyms, user), host_(pseudonyms, host));
     }
@@ -301,9 +320,7 @@ fn quoted(pseudonyms: &mut Pseudonyms<'_>, inner: &str, before_: &str) -> String
         return paths::path(pseudonyms, inner);
     }
     // Settings, functions, words of the server.
-    let is_one = !inner.contains(|c: char| c.is_whitespace());
-    if is_one && !before.ends_with("table") && (pseudonyms.is_own(inner) || lower.starts_with("--"))
-    {
+    if is_one && !before.ends_with("table") && pseudonyms.is_own(inner) {
         return inner.to_owned();
     }
     if is_one {
@@ -325,6 +342,43 @@ fn quoted(pseudonyms: &mut Pseudonyms<'_>, inner: &str, before_: &str) -> String
     }
     pseudonyms.name(NameKind::Literal, inner);
     "?".to_owned()
+}
+
+/// `--login-path=shop`: an option of a program, with another value. Its name is made of words that servers use.
+fn option(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
+    let bare = text.trim_start_matches('-');
+    let dashes = text.get(..text.len() - bare.len()).unwrap_or_default();
+    let (name, value) = match bare.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (bare, None),
+    };
+    let is_word = |word: &str| {
+        is_number(word) || pseudonyms.is_own(word) || server_text::is_message_word(word)
+    };
+    let is_servers = secrets::is_secret(name)
+        || name
+            .split(['-', '_'])
+            .all(|word| word.is_empty() || is_word(word));
+    let shown = match is_servers {
+        true => name.to_owned(),
+        false => pseudonyms.name(NameKind::Name, name),
+    };
+    let Some(value) = value else {
+        return format!("{dashes}{shown}");
+    };
+    let value = match value {
+        value if secrets::is_secret(name) && !secrets::is_none(value) => {
+            pseudonyms.name(NameKind::Literal, value);
+            "?".to_owned()
+        }
+        value if ["", "?"].contains(&value) || is_number(value) || pseudonyms.is_own(value) => {
+            value.to_owned()
+        }
+        value if value.contains('/') => paths::path(pseudonyms, value),
+        value if value.contains('.') => dotted(pseudonyms, value),
+        value => pseudonyms.name(NameKind::Name, value),
+    };
+    format!("{dashes}{shown}={value}")
 }
 
 /// `Mutex at 0x7f5c `, `on RW-latch at 0x7f5c `: the name that follows is one of InnoDB's sources.

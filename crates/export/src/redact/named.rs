@@ -11,7 +11,7 @@ use regex::{Captures, Regex};
 use super::keywords::is_keyword;
 use super::paths::is_number;
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{names, statement, well_known};
+use super::{names, secrets, setting_words, statement, well_known};
 
 /// What is done with the group `name` of a form.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,9 +95,10 @@ const FORMS: &[(&str, &str, Named)] = &[
         r"(?i)\bpassword is generated for \S+: (?P<name>\S+)",
         Named::Secret,
     ),
+    // Records of the kernel's audit: a command line in hexadecimal digits.
     (
-        "",
-        r#"(?i)[\w-]*(?:password|passwd|pwd|secret|token|api_?key|access_?key)[\w-]*["']?\s?[:=]\s?["']?(?P<name>[^\s"',;)]+)"#,
+        "audit",
+        r"\b(?:proctitle|cmd|data|argv?|a\d{1,3}(?:\[\d+\])?)=(?P<name>[0-9A-Fa-f]{4,})\b",
         Named::Secret,
     ),
     // Arguments and pairs.
@@ -118,7 +119,7 @@ const FORMS: &[(&str, &str, Named)] = &[
     ),
     (
         "=",
-        r#"(?:^|\s)--[a-z][\w-]*=["']?(?P<name>[^\s"',;()/]+)"#,
+        r#"(?:^|[\s"'])--[a-z][\w-]*=["']?(?P<name>[^\s"',;()/]+)"#,
         Named::Word,
     ),
     (
@@ -153,6 +154,19 @@ const FORMS: &[(&str, &str, Named)] = &[
 /// all for the rest of its life.
 static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
+/// `password: x`, `"api-key":"x"`, `Authorization: Bearer x`; headers go on to the end of the line. The name in the group
+/// `key`, the value in one of the others.
+static SECRETS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
+    let parts = secrets::form();
+    [
+        r"(?i)(?P<key>[\w.-]*[_.-]headers)\s?[:=]\s?(?P<name>\S.*)$".to_owned(),
+        format!(
+            r#"(?i)(?P<key>[\w.-]*(?:{parts})[\w-]*)\\?["']?\s?[:=]\s?(?:(?:basic|bearer|digest|token)\s+)?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\?["']?(?P<name>[^\s"',;)]+))"#
+        ),
+    ]
+    .map(|form| Regex::new(&form).ok())
+});
+
 /// Statements in the middle of a line, and what begins one.
 const STATEMENT: &str = concat!(
     r"(?i)(?:\b(?:query|statement|sql)(?: \([0-9a-fx]+\))?: ?'?",
@@ -172,6 +186,14 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
         Some(found) => said(pseudonyms, line, &found),
         None => line.to_owned(),
     };
+    if secrets::is_mentioned(&line) {
+        for form in SECRETS.iter() {
+            let Some(form) = form else {
+                return nothing_can_be_promised(pseudonyms);
+            };
+            line = without_secrets(pseudonyms, &line, form);
+        }
+    }
     let lower = line.to_ascii_lowercase();
     for ((word, form, named), compiled) in FORMS.iter().zip(&COMPILED) {
         if !lower.contains(word) {
@@ -235,6 +257,32 @@ fn replaced(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex, named: Na
     out
 }
 
+/// The line without the values of what is called like a secret.
+fn without_secrets(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut at = 0;
+    for found in form.captures_iter(line) {
+        let key = found.name("key").map_or("", |key| key.as_str());
+        let value = found
+            .name("double")
+            .or_else(|| found.name("single"))
+            .or_else(|| found.name("name"));
+        // A policy has words of the server and numbers.
+        let is_servers =
+            |value: &str| is_plain(pseudonyms, value) || setting_words::is_known(pseudonyms, value);
+        let Some(value) =
+            value.filter(|value| secrets::is_secret(key) || !is_servers(value.as_str()))
+        else {
+            continue;
+        };
+        out.push_str(line.get(at..value.start()).unwrap_or_default());
+        out.push_str(&one(pseudonyms, value.as_str(), Named::Secret));
+        at = value.end();
+    }
+    out.push_str(line.get(at..).unwrap_or_default());
+    out
+}
+
 fn one(pseudonyms: &mut Pseudonyms<'_>, name: &str, named: Named) -> String {
     let bare = name.trim_end_matches(['.', ':']);
     let end = name.get(bare.len()..).unwrap_or_default();
@@ -252,7 +300,7 @@ fn one(pseudonyms: &mut Pseudonyms<'_>, name: &str, named: Named) -> String {
         Named::Word if bare.contains('.') => names::dotted(pseudonyms, bare),
         Named::Word => pseudonyms.name(NameKind::Name, bare),
         Named::Program => names::program(pseudonyms, bare),
-        Named::Secret if well_known::NO_SECRET_VALUES.contains(&lower.as_str()) => bare.to_owned(),
+        Named::Secret if secrets::is_none(bare) => bare.to_owned(),
         Named::Secret => {
             pseudonyms.name(NameKind::Literal, bare);
             "?".to_owned()
@@ -275,5 +323,6 @@ mod tests {
         for (word, form, _) in FORMS {
             assert!(Regex::new(form).is_ok(), "{word}: {form}");
         }
+        assert!(SECRETS.iter().all(Option::is_some));
     }
 }

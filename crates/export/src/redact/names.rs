@@ -68,6 +68,35 @@ pub(super) fn host_(pseudonyms: &mut Pseudonyms<'_>, host: &str) -> String {
     }
 }
 
+/// `host:port`, perhaps with whoever logs in there: `user:password@host`.
+pub(super) fn authority(pseudonyms: &mut Pseudonyms<'_>, authority: &str) -> String {
+    let Some((login, host)) = authority.rsplit_once('@') else {
+        return host_(pseudonyms, authority);
+    };
+    let host = host_(pseudonyms, host);
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let user = user_(pseudonyms, user);
+    match password {
+        "" => format!("{user}@{host}"),
+        password => {
+            pseudonyms.name(NameKind::Literal, password);
+            format!("{user}:?@{host}")
+        }
+    }
+}
+
+/// `10.0.0.0/24`: an address, and how much of it is the network's.
+pub(super) fn is_network(text: &str) -> bool {
+    text.split_once('/')
+        .is_some_and(|(head, mask)| head.parse::<IpAddr>().is_ok() && is_number(mask))
+}
+
+/// A network with another name for its address.
+pub(super) fn network(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
+    let (head, mask) = text.split_once('/').unwrap_or((text, ""));
+    format!("{}/{mask}", address(pseudonyms, head))
+}
+
 pub(super) fn address(pseudonyms: &mut Pseudonyms<'_>, address: &str) -> String {
     let bare = address.trim_matches(['[', ']']);
     let is_everywhere = bare

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use regex::Regex;
 
@@ -15,12 +15,18 @@ use super::{names, paths, well_known};
 
 /// A form, and whether what it found may stay. Each has it in the group `it`.
 struct Form {
+    /// Whether a text may have it at all: most have none, and need no regular expression for that.
+    may_be: fn(&str) -> bool,
     form: &'static str,
     may_stay: fn(&HashSet<String>, &str) -> bool,
 }
 
-const FORMS: [Form; 7] = [
+/// Fewer hexadecimal digits in a row are those of an address.
+const HEX_DIGITS_MIN: usize = 32;
+
+const FORMS: [Form; 8] = [
     Form {
+        may_be: |text| text.contains(' '),
         form: r#"(?i)\bindex (?:\\?["'`])?(?P<it>[^\s`'",;:()=\\]+)(?:\\?["'`])? of table\b"#,
         may_stay: |_, name| {
             let lower = name.to_ascii_lowercase();
@@ -31,6 +37,7 @@ const FORMS: [Form; 7] = [
         },
     },
     Form {
+        may_be: |text| text.contains('/'),
         form: r"(?:^|[^\w/)\]*}-])(?P<it>/[\w#~][\w#~.@%+-]*(?:/[\w#~][\w#~.@%+-]*)+)",
         may_stay: |_, path| {
             // Ends of sentences, and of names of signals.
@@ -40,14 +47,17 @@ const FORMS: [Form; 7] = [
         },
     },
     Form {
+        may_be: |text| text.contains('-'),
         form: r"\b(?P<it>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})\b",
         may_stay: |_, uuid| uuid.bytes().all(|byte| byte == b'0' || byte == b'-'),
     },
     Form {
+        may_be: |text| text.contains('@'),
         form: r"(?P<it>[\w.+%-]+@[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+)",
         may_stay: |_, _| false,
     },
     Form {
+        may_be: has_points,
         form: r"(?:^|[^\w.-])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?:$|[^\w.-]|\.(?:\s|$))",
         may_stay: |_, address| {
             address.parse::<Ipv4Addr>().map_or(true, |ip| {
@@ -56,10 +66,12 @@ const FORMS: [Form; 7] = [
         },
     },
     Form {
+        may_be: |text| text.contains('.'),
         form: r#"(?i)\b(?P<it>[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|local|localdomain|lan|internal|intranet|corp|example))\.?(?:$|[\s'":,;)/])"#,
         may_stay: |_, host| names::is_documentation(&host.to_ascii_lowercase()),
     },
     Form {
+        may_be: |text| text.contains('\'') && text.contains('='),
         form: r"\b[\w-]+ ?= ?'(?P<it>[^'\n?]{2,})'",
         may_stay: |own, value| {
             value
@@ -74,14 +86,34 @@ const FORMS: [Form; 7] = [
                 })
         },
     },
+    // Digests, keys, command lines; what a program is built of is nobody's.
+    Form {
+        may_be: has_long_hex,
+        form: r"(?i)\bbuild[ _-]?id(?:\[\w+\])?[:= ]*[0-9a-f]+|\b(?P<it>[0-9a-f]{32,})\b",
+        may_stay: |_, hex| hex.bytes().all(|byte| byte.is_ascii_digit()),
+    },
 ];
 
-static COMPILED: LazyLock<Option<Vec<Regex>>> = LazyLock::new(|| {
-    FORMS
-        .iter()
-        .map(|form| Regex::new(form.form).ok())
-        .collect()
-});
+/// A point with a digit before and behind, three times, as an address has it.
+fn has_points(text: &str) -> bool {
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let points = text
+        .as_bytes()
+        .windows(3)
+        .filter(|three| digit(three.first()) && three.get(1) == Some(&b'.') && digit(three.last()));
+    points.take(3).count() == 3
+}
+
+fn has_long_hex(text: &str) -> bool {
+    let mut run = 0_usize;
+    text.bytes().any(|byte| {
+        run = if byte.is_ascii_hexdigit() { run + 1 } else { 0 };
+        run >= HEX_DIGITS_MIN
+    })
+}
+
+/// The [`FORMS`], each made ready when a text may have it.
+static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
 
 impl Names {
     /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
@@ -93,14 +125,17 @@ impl Names {
 
 /// The first thing in a text that can only be somebody's. `own` are words of servers, in lower case.
 fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
-    let Some(compiled) = COMPILED.as_ref() else {
-        // What cannot be looked at is not shown.
-        return Some(Leak {
-            name: "anything: the forms cannot be searched for".to_owned(),
-            at: 0,
-        });
-    };
-    compiled.iter().zip(&FORMS).find_map(|(compiled, form)| {
+    FORMS.iter().zip(&COMPILED).find_map(|(form, compiled)| {
+        if !(form.may_be)(text) {
+            return None;
+        }
+        let Some(compiled) = compiled.get_or_init(|| Regex::new(form.form).ok()) else {
+            // What cannot be looked at is not shown.
+            return Some(Leak {
+                name: "anything: the forms cannot be searched for".to_owned(),
+                at: 0,
+            });
+        };
         compiled
             .captures_iter(text)
             .filter_map(|found| found.name("it"))

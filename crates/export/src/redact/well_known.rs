@@ -72,11 +72,6 @@ pub(crate) const INNODB_NAMES: [&str; 12] = [
 pub(super) static INDEX_PROSE: Words =
     LazyLock::new(|| include_str!("words/index-prose.txt").lines().collect());
 
-/// What is no secret behind the word password.
-pub(super) const NO_SECRET_VALUES: &[&str] = &[
-    "", "?", "(hidden)", "yes", "no", "on", "off", "null", "none", "default", "0", "1",
-];
-
 /// Programs that every host may have.
 pub(super) static PROGRAMS: Words = LazyLock::new(|| {
     let programs = include_str!("words/programs.txt").lines();

@@ -1,0 +1,58 @@
+//! Secrets in text: behind a word that tells, or known by being no word.
+
+use super::super::text;
+use super::all;
+
+/// Records of the kernel's audit and what people paste hold command lines, in digits or as they were typed.
+#[test]
+fn what_is_no_word_is_a_secret() {
+    all(
+        &[
+            (
+                "[ 12.345678] audit: type=1327 audit(1700000000.1:9): proctitle=6D7973716C002D75726F6F74002D7068756E74657232",
+                "[ 12.345678] audit: type=1327 audit(1700000000.1:9): proctitle=?",
+            ),
+            (
+                "the digits 6D7973716C002D75726F6F74002D7068756E74657232 and 6d7973716c002d75",
+                "the digits <uuid> and <uuid>",
+            ),
+            (
+                "audit(1.1:9): argc=3 a0=\"mysql\" a1=\"--login-path=acme_prod\" a2=\"--defaults-group-suffix=acme\" a3=\"-phunter2\"",
+                "audit(1.1:9): argc=3 a0=\"mysql\" a1=\"--login-path=<name>\" a2=\"--defaults-group-suffix=<name>\" a3=\"<name>\"",
+            ),
+            (
+                "run '--datadir=/srv/acme' '--report-password=hunter2' '--acme-mode' '--innodb-page-size=16384'",
+                "run '--datadir=/srv/<dir>' '--report-password=?' '--<name>' '--innodb-page-size=16384'",
+            ),
+            ("Authorization: Bearer abc.def", "Authorization: Bearer ?"),
+            (
+                "{\"api-key\": \"two words\", \"size\": 5}",
+                "{\"<name>\": \"?\", \"size\": 5}",
+            ),
+            ("with x-api-key=hcaik_01 and 5", "with x-api-key=? and 5"),
+            ("set otel_headers: a=b, c=d", "set otel_headers: ?"),
+            (
+                "key ghp_16C7e42F292c6912E7710c838347Ae178B4a= now",
+                "key ? now",
+            ),
+            (
+                "see https://bot:T0K3N@acme.example/x",
+                "see https://<user>:?@<host>/x",
+            ),
+            // The kernel's and the servers' own.
+            (
+                "RIP: 0010:native_queued_spin_lock_slowpath+0x5e/0x1d0 RBX: 6b6b6b6b6b6b6b6b R12: ffff88003b5f0000",
+                "RIP: 0010:native_queued_spin_lock_slowpath+0x5e/0x1d0 RBX: 6b6b6b6b6b6b6b6b R12: ffff88003b5f0000",
+            ),
+            (
+                "[<ffffffff8109ab20>] ? entry_SYSCALL_64_after_hwframe+0x44/0xa9 at 0x00007f5c3a1b2c4d of 18446744073709551615",
+                "[<ffffffff8109ab20>] ? entry_SYSCALL_64_after_hwframe+0x44/0xa9 at 0x00007f5c3a1b2c4d of 18446744073709551615",
+            ),
+            (
+                "BuildID[sha1]=d15f5a2e9c1b4a7e8f90d15f5a2e9c1b4a7e8f90 (_ZN3THD12enter_condEP13pthread_cond_t+0x12)",
+                "BuildID[sha1]=d15f5a2e9c1b4a7e8f90d15f5a2e9c1b4a7e8f90 (_ZN3THD12enter_condEP13pthread_cond_t+0x12)",
+            ),
+        ],
+        text::rename,
+    );
+}
