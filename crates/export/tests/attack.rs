@@ -72,6 +72,11 @@ const LOGGED: &[&str] = &[
     "Truncated incorrect DOUBLE value: 'zaq 1'",
     "You have an error in your SQL syntax; near 'zaq foo' at line 1",
     "proxy user 'zaqproxy'@'' and role zaqrole@%",
+    "sent Authorization: Bearer zaqbearer.token",
+    "otlp_headers = x-team=zaqkey,tenant=zaqtenant",
+    "to https://zaqbot:zaqT0K3N@otel.acme.example/v1",
+    "\"--login-path=zaqpath\" '--zaq-mode' \"--defaults-group-suffix=zaq\"",
+    "{\"signoz-ingestion-key\": \"zaq words of it\"}",
 ];
 
 fn blank() -> Incident {
@@ -273,6 +278,7 @@ fn names_in_a_kernel_log() {
         "[1.2] audit: apparmor=\"DENIED\" profile=\"/usr/sbin/mysqld\" name=\"/srv/zaqcorp/x\" comm=\"zaqcomm\"",
         "[1.2] IN=eth0 SRC=10.9.8.7 HOST=zaqhost",
         "[1.2] nfs: server zaqnas.corp not responding, still trying",
+        "[1.2] audit: type=1309 audit(1.1:9): argc=2 a0=\"mysql\" a1=\"-uzaq\" a2=\"-pzaq\" a3=\"--login-path=zaq\"",
     ];
     none_left(LINES, |line| with_text(TextKind::KernelLog, line));
 }
@@ -350,6 +356,31 @@ fn names_in_settings() {
         ("place.datadir.path", "/srv/zaqcorp/mysql"),
         ("probe.connect_address", "zaqhost.corp:3306"),
         ("probe.connect_address", "unix /run/zaq/x.sock"),
+        // Whatever a variable is called.
+        ("variables.clone_valid_donor_list", "db-zaq-donor:3306"),
+        (
+            "variables.group_replication_ip_allowlist",
+            "zaqnode1,10.0.0.0/24",
+        ),
+        ("variables.ignore_db_dirs", "lost+found,zaq_archive"),
+        ("variables.server_audit_syslog_info", "zaq-prod"),
+        ("variables.feedback_user_info", "Zaq Corp"),
+        (
+            "variables.telemetry.otel_resource_attributes",
+            "team=zaq,stage=zaqprod",
+        ),
+        (
+            "variables.telemetry.otel_exporter_otlp_traces_headers",
+            "x-team=zaq_01hqk4k2",
+        ),
+        (
+            "variables.telemetry.otel_exporter_otlp_traces_endpoint",
+            "https://zaq:zaqpw@zaqhost/v1",
+        ),
+        ("variables.any_name_at_all", "zaq"),
+        ("variables.any_name_at_all", "on zaq, off 'zaq corp' (zaq)"),
+        ("sysctl.kernel.hostname", "zaqhost"),
+        ("sysctl.kernel.core_pattern", "|/opt/zaqcorp/dump %p zaq"),
     ];
     let leaks: Vec<String> = SETTINGS
         .iter()

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Found, Scope};
 
 /// Settings whose value is a name.
-const NAMING_FACTS: [&str; 14] = [
+const NAMING_FACTS: [&str; 21] = [
     "hostname",
     "report_host",
     "report_user",
@@ -21,6 +21,13 @@ const NAMING_FACTS: [&str; 14] = [
     "replicate_do_db",
     "replicate_ignore_db",
     "proxy_user",
+    "clone_valid_donor_list",
+    "group_replication_ip_allowlist",
+    "group_replication_ip_whitelist",
+    "group_replication_group_seeds",
+    "group_replication_local_address",
+    "admin_address",
+    "proxy_protocol_networks",
 ];
 
 /// Words of a statement behind which a table's or schema's name stands.

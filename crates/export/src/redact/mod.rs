@@ -28,6 +28,7 @@ mod suspect;
 mod text;
 mod values;
 pub(crate) mod well_known;
+mod wordwise;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::paths::is_number;
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{line, names, paths, statement, well_known};
+use super::{line, names, paths, secrets, setting_words, statement, well_known, wordwise};
 
 /// Ends of names of settings whose value is a name, whichever server or plugin has them.
 const NAMING_ENDS: &[(&str, NameKind)] = &[
@@ -17,6 +17,11 @@ const NAMING_ENDS: &[(&str, NameKind)] = &[
     ("_seeds", NameKind::Host),
     ("_peer", NameKind::Host),
     ("_donor", NameKind::Host),
+    ("_donor_list", NameKind::Host),
+    ("_allowlist", NameKind::Host),
+    ("_whitelist", NameKind::Host),
+    ("_hostname", NameKind::Host),
+    ("_domainname", NameKind::Host),
     ("_domain", NameKind::Host),
     ("_realm", NameKind::Host),
     ("_node", NameKind::Host),
@@ -36,6 +41,7 @@ const NAMING_ENDS: &[(&str, NameKind)] = &[
     ("_file", NameKind::Path),
     ("_filename", NameKind::Path),
     ("_dir", NameKind::Path),
+    ("_dirs", NameKind::Path),
     ("_directory", NameKind::Path),
     ("_path", NameKind::Path),
     ("_basename", NameKind::Path),
@@ -56,19 +62,21 @@ const NAMING_ENDS: &[(&str, NameKind)] = &[
     ("_roles", NameKind::Name),
     ("_prefix", NameKind::Name),
     ("_connection", NameKind::Name),
+    ("_info", NameKind::Name),
+    ("_ident", NameKind::Name),
+    ("_tag", NameKind::Name),
+    ("_attributes", NameKind::Name),
 ];
 
-/// Parts of names of settings that are nobody's business.
-const SECRET_PARTS: [&str; 8] = [
-    "password",
-    "passwd",
-    "_pwd",
-    "_auth",
-    "secret",
-    "token",
-    "api_key",
-    "access_key",
+/// Names with such an end whose value is a switch.
+const NO_NAMES: [&str; 3] = [
+    "innodb_encrypt_tables",
+    "use_stat_tables",
+    "session_track_transaction_info",
 ];
+
+/// Shorter parts of a secret are not looked for by themselves.
+const SECRET_PART_BYTES_MIN: usize = 8;
 
 /// `key = value` and nothing else.
 const SETTING: &str =
@@ -93,34 +101,46 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
 /// The value of a line `key = value` in a text that nobody knows the kind of. Whatever is no number and
 /// no word of the server becomes another word.
 fn value(pseudonyms: &mut Pseudonyms<'_>, key: &str, value: &str) -> String {
-    let key = key.to_ascii_lowercase().replace(['-', '.'], "_");
-    let key = key.strip_prefix("loose_").unwrap_or(&key);
+    let key = key_of(key);
     // What is said of it is somebody's own words.
     let value = value.split(" #").next().unwrap_or(value).trim_end();
     let quote = ['"', '\'']
         .into_iter()
         .find(|quote| value.len() > 1 && value.starts_with(*quote) && value.ends_with(*quote));
-    let inner = match quote {
-        Some(quote) => value.trim_matches(quote),
-        None => value,
-    };
-    let renamed = setting_value(pseudonyms, key, inner);
     match quote {
-        Some(quote) => format!("{quote}{renamed}{quote}"),
-        None => renamed,
+        Some(quote) => {
+            let inner = value.trim_matches(quote);
+            format!("{quote}{}{quote}", of_line(pseudonyms, &key, inner))
+        }
+        None => {
+            let renamed = of_line(pseudonyms, &key, value);
+            // Several words without quotes: `feedback_user_info = Acme Corp`. What is in quotes is judged as a whole
+            // by whoever reads the line.
+            let is_words = key.contains('_')
+                && value.contains(char::is_whitespace)
+                && !value.contains(|c: char| "/.@:'\"`()?".contains(c));
+            match is_words && renamed == value {
+                true => wordwise::rename(pseudonyms, value, &|pseudonyms, word| {
+                    pseudonyms.is_own(word)
+                }),
+                false => renamed,
+            }
+        }
     }
 }
 
-fn setting_value(pseudonyms: &mut Pseudonyms<'_>, key: &str, value: &str) -> String {
-    if well_known::SQL_VARIABLES.contains(&key) {
-        return statement::rename(pseudonyms, value);
+/// In lower case, with `_` between words.
+fn key_of(name: &str) -> String {
+    let name = name.to_ascii_lowercase().replace(['-', '.'], "_");
+    match name.strip_prefix("loose_") {
+        Some(name) => name.to_owned(),
+        None => name,
     }
-    if SECRET_PARTS.iter().any(|part| key.contains(part)) && !is_servers(pseudonyms, value) {
-        pseudonyms.name(NameKind::Literal, value);
-        return "?".to_owned();
-    }
-    if well_known::NAMING_VARIABLES.contains(&key) {
-        return naming(pseudonyms, key, value);
+}
+
+fn of_line(pseudonyms: &mut Pseudonyms<'_>, key: &str, value: &str) -> String {
+    if let Some(renamed) = by_key(pseudonyms, key, value) {
+        return renamed;
     }
     if is_servers(pseudonyms, value) {
         return value.to_owned();
@@ -135,8 +155,55 @@ fn setting_value(pseudonyms: &mut Pseudonyms<'_>, key: &str, value: &str) -> Str
     }
 }
 
+/// The value of a fact that is a setting, whatever it is called: words that servers and kernels have in settings stay,
+/// numbers, versions and folders that every system has. Any other word becomes another one.
+pub(super) fn of_fact(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -> String {
+    let key = key_of(name);
+    if let Some(renamed) = by_key(pseudonyms, &key, value) {
+        return renamed;
+    }
+    let what = by_end(&key).filter(|_| !NO_NAMES.contains(&key.as_str()));
+    match what {
+        Some(_) if is_plain(value) || is_servers(pseudonyms, value) => value.to_owned(),
+        Some(what) => one_or_more(pseudonyms, what, value),
+        None => {
+            // What has a form first: an address is made of numbers.
+            let renamed = line::value(pseudonyms, value);
+            wordwise::rename(pseudonyms, &renamed, &setting_words::is_known)
+        }
+    }
+}
+
+/// The value of a setting that is known by its name: a statement, a secret, a name.
+fn by_key(pseudonyms: &mut Pseudonyms<'_>, key: &str, value: &str) -> Option<String> {
+    if well_known::SQL_VARIABLES.contains(&key) {
+        return Some(statement::rename(pseudonyms, value));
+    }
+    if secrets::is_secret(key) {
+        return Some(secret(pseudonyms, value));
+    }
+    if well_known::NAMING_VARIABLES.contains(&key) {
+        return Some(naming(pseudonyms, key, value));
+    }
+    None
+}
+
+/// A secret, and its parts by themselves: `x-api-key=…,tenant=…`.
+fn secret(pseudonyms: &mut Pseudonyms<'_>, value: &str) -> String {
+    if secrets::is_none(value) {
+        return value.to_owned();
+    }
+    pseudonyms.name(NameKind::Literal, value);
+    for part in value.split(|c: char| c.is_whitespace() || ",;=".contains(c)) {
+        if part.len() >= SECRET_PART_BYTES_MIN {
+            pseudonyms.name(NameKind::Literal, part);
+        }
+    }
+    "?".to_owned()
+}
+
 /// What a setting's value is, by the end of its name.
-pub(super) fn by_end(variable: &str) -> Option<NameKind> {
+fn by_end(variable: &str) -> Option<NameKind> {
     const WHOLE: [(&str, NameKind); 7] = [
         ("user", NameKind::User),
         ("host", NameKind::Host),
@@ -159,38 +226,44 @@ pub(super) fn by_end(variable: &str) -> Option<NameKind> {
 }
 
 /// A number with its unit, or words of the server.
-pub(super) fn is_servers(pseudonyms: &Pseudonyms<'_>, value: &str) -> bool {
+fn is_servers(pseudonyms: &Pseudonyms<'_>, value: &str) -> bool {
     value
         .split(|c: char| c.is_whitespace() || ",;:=|".contains(c))
         .all(|word| {
+            // `(hidden)`, and what was replaced: `?`.
+            let word = word.trim_matches(['?', '(', ')']);
             let digits = word.trim_end_matches(|c: char| "kKmMgGtTbBiIsS%".contains(c));
             word.is_empty()
                 || is_number(word)
                 || is_number(digits)
                 || pseudonyms.is_own(word)
-                || word.starts_with(['?', '('])
+                || word == "hidden"
+                || word == "built-in"
         })
 }
 
+/// What stands where no name is given.
+fn is_plain(value: &str) -> bool {
+    const PLAIN: [&str; 12] = [
+        "",
+        "on",
+        "off",
+        "default",
+        "null",
+        "*",
+        "0",
+        "1",
+        "(hidden)",
+        "(built-in)",
+        "auto",
+        "automatic",
+    ];
+    PLAIN.contains(&value.to_ascii_lowercase().as_str()) || well_known::HOSTS.contains(&value)
+}
+
 /// A setting whose value is a name, or several.
-pub(super) fn naming(pseudonyms: &mut Pseudonyms<'_>, variable: &str, value: &str) -> String {
-    let is_plain = value.is_empty()
-        || [
-            "on",
-            "off",
-            "default",
-            "null",
-            "*",
-            "0",
-            "1",
-            "(hidden)",
-            "(built-in)",
-            "auto",
-            "automatic",
-        ]
-        .contains(&value.to_ascii_lowercase().as_str())
-        || well_known::HOSTS.contains(&value);
-    if is_plain {
+fn naming(pseudonyms: &mut Pseudonyms<'_>, variable: &str, value: &str) -> String {
+    if is_plain(value) {
         return value.to_owned();
     }
     let what = if variable.contains("host") || variable.contains("address") {
@@ -209,7 +282,7 @@ pub(super) fn naming(pseudonyms: &mut Pseudonyms<'_>, variable: &str, value: &st
 }
 
 /// Names with commas between, perhaps behind a scheme: `gcomm://10.0.0.1,db2:4567?gmcast.segment=1`.
-pub(super) fn one_or_more(pseudonyms: &mut Pseudonyms<'_>, what: NameKind, value: &str) -> String {
+fn one_or_more(pseudonyms: &mut Pseudonyms<'_>, what: NameKind, value: &str) -> String {
     if let Some((scheme, rest)) = value.split_once("://") {
         let (hosts, options) = rest.split_at(rest.find(['?', '/']).unwrap_or(rest.len()));
         return format!(
@@ -225,8 +298,9 @@ pub(super) fn one_or_more(pseudonyms: &mut Pseudonyms<'_>, what: NameKind, value
             match what {
                 _ if name.is_empty() => String::new(),
                 NameKind::Uuid => uuids(pseudonyms, name),
+                _ if names::is_network(name) => names::network(pseudonyms, name),
                 _ if name.contains('/') => paths::path(pseudonyms, name),
-                NameKind::Host => names::host_(pseudonyms, name),
+                NameKind::Host => names::authority(pseudonyms, name),
                 NameKind::User => match name.rsplit_once('@') {
                     Some((user, host)) => {
                         let (user, host) = (user.trim_matches(QUOTES), host.trim_matches(QUOTES));

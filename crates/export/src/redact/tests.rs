@@ -9,9 +9,10 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
-use super::{innodb, line, locks, names, series, statement, text, values};
+use super::{innodb, line, locks, names, series, statement, text};
 
 mod secrets;
+mod settings;
 
 fn blank() -> Incident {
     Incident {
@@ -267,58 +268,6 @@ fn transactions_tell_who() {
             .to_owned()
         },
     );
-}
-
-#[test]
-fn settings_keep_what_is_theirs() {
-    for (name, given, expected) in [
-        ("variables.hostname", "db7", "<host>"),
-        (
-            "variables.version",
-            "10.11.19-MariaDB-0+deb12u1",
-            "10.11.19-MariaDB-0+deb12u1",
-        ),
-        ("variables.datadir", "/var/lib/mysql/", "/var/lib/mysql/"),
-        ("variables.datadir", "/acme/data/", "/<dir>/data/"),
-        (
-            "variables.innodb_data_file_path",
-            "ibdata1:12M:autoextend",
-            "ibdata1:12M:autoextend",
-        ),
-        (
-            "variables.tls_version",
-            "TLSv1.2,TLSv1.3",
-            "TLSv1.2,TLSv1.3",
-        ),
-        ("variables.bind_address", "127.0.0.1", "127.0.0.1"),
-        ("variables.bind_address", "10.1.2.3", "<addr>"),
-        (
-            "variables.replicate_do_db",
-            "acme,shop",
-            "<schema>,<schema>",
-        ),
-        (
-            "variables.innodb_buffer_pool_size",
-            "134217728",
-            "134217728",
-        ),
-        (
-            "variables.optimizer_switch",
-            "index_merge=on,mrr=off",
-            "index_merge=on,mrr=off",
-        ),
-        ("thp.enabled", "madvise", "madvise"),
-        ("server.tcp_ports", "127.0.0.1:36333", "127.0.0.1:36333"),
-        ("cgroup.cpu_max", "200000 100000", "200000 100000"),
-    ] {
-        let blank = blank();
-        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-        assert_eq!(
-            shown(&values::rename(&mut pseudonyms, name, given)),
-            expected,
-            "{name}"
-        );
-    }
 }
 
 #[test]

@@ -2,24 +2,17 @@
 
 use super::names::{host_, program, user_};
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::settings::{by_end, is_servers, naming, one_or_more};
-use super::{line, statement, text, well_known};
+use super::{line, settings, text, well_known};
+
+/// Areas of facts that are settings: of the server and of the kernel.
+const SETTINGS: [&str; 2] = ["variables.", "sysctl."];
 
 /// The value of a fact with other names.
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -> String {
-    if let Some(variable) = name.strip_prefix("variables.") {
-        let lower = variable.to_ascii_lowercase();
-        if well_known::SQL_VARIABLES.contains(&lower.as_str()) {
-            return statement::rename(pseudonyms, value);
-        }
-        if well_known::NAMING_VARIABLES.contains(&lower.as_str()) {
-            return naming(pseudonyms, &lower, value);
-        }
-        if let Some(what) = by_end(&lower)
-            && !is_servers(pseudonyms, value)
-        {
-            return one_or_more(pseudonyms, what, value);
-        }
+    let setting = SETTINGS.iter().find_map(|area| name.strip_prefix(area));
+    if let Some(setting) = setting {
+        let renamed = settings::of_fact(pseudonyms, setting, value);
+        return pseudonyms.sweep(&renamed).into_owned();
     }
     match name {
         "packets.show_warnings.senders" => senders(pseudonyms, value),
