@@ -21,9 +21,11 @@ mod pseudonyms;
 mod random;
 mod secrets;
 mod series;
+mod sessions;
 mod setting_words;
 mod settings;
 mod statement;
+mod states;
 mod suspect;
 mod text;
 mod values;
@@ -36,9 +38,8 @@ mod tests;
 use std::net::IpAddr;
 
 use model::{
-    Callers, Clock, Counted, Incident, ProcessList, Profile, ProfileCount, QueryDigest,
-    SemaphoreWait, Series, StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun,
-    Timeline, Trigger,
+    Callers, Clock, Counted, Incident, Profile, ProfileCount, QueryDigest, SemaphoreWait, Series,
+    StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun, Timeline, Trigger,
 };
 
 pub(crate) use keywords::is_keyword as is_sql_word;
@@ -192,7 +193,7 @@ fn timeline(pseudonyms: &mut Pseudonyms<'_>, timeline: &Timeline) -> Timeline {
 
 fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
     let body = match text.kind() {
-        TextKind::Processlist => processlist(pseudonyms, text.body()),
+        TextKind::Processlist => sessions::rename(pseudonyms, text.body()),
         TextKind::InnodbStatus => innodb::rename(pseudonyms, text.body()),
         TextKind::Semaphores => semaphores(pseudonyms, text.body()),
         TextKind::Threads => threads(pseudonyms, text.body()),
@@ -205,44 +206,6 @@ fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
     // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since
     // there is no other way to make such a text.
     server_text::stored(text.kind(), &body)
-}
-
-fn processlist(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
-    let Some(mut list) = ProcessList::from_text(body) else {
-        // Nobody can say what is in it.
-        return "{}".to_owned();
-    };
-    list.by_user = std::mem::take(&mut list.by_user)
-        .into_iter()
-        .map(|(user, count)| (names::user_(pseudonyms, &user), count))
-        .collect();
-    list.by_state = keys(pseudonyms, std::mem::take(&mut list.by_state));
-    list.by_class = keys(pseudonyms, std::mem::take(&mut list.by_class));
-    list.by_command = keys(pseudonyms, std::mem::take(&mut list.by_command));
-    let replicas = &mut list.replicas;
-    for session in list
-        .longest
-        .iter_mut()
-        .chain(&mut list.idle)
-        .chain(replicas)
-    {
-        session.user = names::user_(pseudonyms, &session.user);
-        session.host = names::host_(pseudonyms, &session.host);
-        session.db = schema(pseudonyms, &session.db);
-        session.state = text::rename(pseudonyms, &session.state);
-        session.statement = statement_(pseudonyms, &session.statement);
-    }
-    serde_json::to_string(&list).unwrap_or_else(|_| "{}".to_owned())
-}
-
-fn keys(
-    pseudonyms: &Pseudonyms<'_>,
-    counts: std::collections::BTreeMap<String, u64>,
-) -> std::collections::BTreeMap<String, u64> {
-    counts
-        .into_iter()
-        .map(|(name, count)| (pseudonyms.sweep(&name).into_owned(), count))
-        .collect()
 }
 
 fn schema(pseudonyms: &mut Pseudonyms<'_>, schema: &str) -> String {
@@ -394,7 +357,7 @@ fn digest(pseudonyms: &mut Pseudonyms<'_>, digest: &mut QueryDigest) {
         // Whoever guesses the statement can make them again, unless they are of the new one.
         class.id = sql::fingerprint_id(&class.fingerprint);
         class.compat_id = None;
-        class.kind = pseudonyms.sweep(&class.kind).into_owned();
+        class.kind = states::class(pseudonyms, &class.kind);
         class.sample = None;
         class.notes.clear();
         counted(&mut class.users, |name| names::user_(pseudonyms, name));

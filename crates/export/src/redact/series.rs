@@ -1,7 +1,7 @@
 //! Names of signals: most are the kernel's and the server's, some hold what others chose.
 
 use super::pseudonyms::Pseudonyms;
-use super::{names, paths};
+use super::{names, paths, states};
 
 /// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
 const DISKS: [&str; 20] = [
@@ -20,6 +20,9 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
     };
     if let Some((program, end)) = between("top.") {
         return format!("top.{}.{end}", names::program(pseudonyms, program));
+    }
+    if let Some(renamed) = states::signal(pseudonyms, name) {
+        return pseudonyms.sweep(&renamed).into_owned();
     }
     if let Some((directory, end)) = between("filesystem.") {
         return format!("filesystem.{}.{end}", directory_(pseudonyms, directory));

@@ -12,6 +12,7 @@ use super::pseudonyms::Pseudonyms;
 use super::{innodb, line, locks, names, series, statement, text};
 
 mod secrets;
+mod sessions;
 mod settings;
 
 fn blank() -> Incident {
