@@ -346,11 +346,36 @@ fn names_of_users_tables_and_folders_are_in_no_row() {
     );
 }
 
+/// Rows are searched as an export is: for what can only be somebody's, too, though nobody met it as a name.
+#[test]
+fn what_nobody_met_as_a_name_is_in_no_row_either() {
+    for name in [
+        "db-7.acme.corp",
+        "at 10.1.2.3",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    ] {
+        let mut made = incident("db1");
+        let frames = [frame(name, "mariadbd", FrameSide::User)];
+        let stack = made.stacks.table.intern(frames, StackEnd::Complete);
+        made.stacks.profiles[2].counts.push(ProfileCount {
+            stack,
+            thread: "connection".to_owned(),
+            server: true,
+            count: 500,
+        });
+        let refused = rows_of(&made, SALT);
+        assert!(
+            matches!(refused, Err(Refused::Leak { .. })),
+            "{name}: {refused:?}"
+        );
+    }
+}
+
 #[test]
 fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
     let mut history = incident("db1");
     for second in 60..100 {
-        let folder = Reading::gauge("filesystem./srv/carolyn.free_bytes", Unit::Bytes, 5.0);
+        let folder = Reading::gauge("filesystem./srv/carolyn.used_share", Unit::Share, 0.5);
         history
             .timeline
             .push_readings("filesystem", second * 1000, &[folder]);
@@ -400,7 +425,7 @@ fn names_that_are_known_change_no_row() {
             0 | 1 | 6 => {}
             // A folder that comes, and is gone again.
             2 => {
-                let folder = Reading::gauge("filesystem./srv/carolyn.free_bytes", Unit::Bytes, 5.0);
+                let folder = Reading::gauge("filesystem./srv/carolyn.used_share", Unit::Share, 0.5);
                 history
                     .timeline
                     .push_readings("filesystem", 70_000, &[folder]);

@@ -1,4 +1,4 @@
-//! The search for names in rows, after they were made.
+//! The search for names in rows, after they were made: the one that an export is searched with, too.
 
 use export::redact::Names;
 
@@ -8,13 +8,13 @@ use crate::table::Table;
 use crate::tables::{HOSTS, INCIDENTS};
 use crate::value::Value;
 
-/// Columns that hold what the owner finds a server and its file by.
+/// Columns that hold what the owner finds a server and its file by, and the digest of the file.
 const KEPT: [(&Table, &[&str]); 2] = [
     (&HOSTS, &["host", "label", "cluster", "labels"]),
-    (&INCIDENTS, &["frame_key", "name"]),
+    (&INCIDENTS, &["frame_key", "frame_sha256", "name"]),
 ];
 
-/// Refuses rows in which a name stands that was replaced.
+/// Refuses rows in which a name stands that was replaced, or what by its form can only be somebody's.
 pub(super) fn check(batch: &Batch, names: &Names) -> Result<(), Refused> {
     for of_table in batch.tables() {
         let table = of_table.table;
@@ -40,7 +40,7 @@ pub(super) fn check(batch: &Batch, names: &Names) -> Result<(), Refused> {
 
 fn find(value: &Value, names: &Names) -> Option<String> {
     match value {
-        Value::Text(text) => Some(names.find(text.as_bytes())?.name),
+        Value::Text(text) => Some(names.find_in_text(text.as_bytes())?.name),
         Value::List(values) => values.iter().find_map(|value| find(value, names)),
         Value::Map(pairs) => pairs
             .iter()
