@@ -20,6 +20,7 @@ mod os_threads;
 mod own;
 mod probe;
 mod processlist;
+mod public_value;
 mod queries;
 mod replica;
 mod server_version;

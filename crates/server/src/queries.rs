@@ -6,35 +6,11 @@ use model::{Fact, OwnText, Reading, SourceData, Text, Unit};
 
 use server_text::innodb;
 
+use crate::public_value::public_value;
 use crate::{Row, ServerError, Session};
 
 /// Rows of variables or of a process list that are kept.
 const ROWS_MAX: usize = 20_000;
-
-/// Parts of the names of variables whose value may be a secret.
-const SECRET_PARTS: [&str; 8] = [
-    "password",
-    "passwd",
-    "_pwd",
-    "_auth",
-    "secret",
-    "token",
-    "filekey",
-    "provider_options",
-];
-
-/// Variables with such a name whose value is none: policies, versions of a hash.
-const NO_SECRETS: [&str; 6] = [
-    "validate_password",
-    "simple_password",
-    "password_history",
-    "password_reuse",
-    "old_passwords",
-    "default_password_lifetime",
-];
-
-/// Longest value of a variable that is kept, characters.
-const VALUE_CHARS_MAX: usize = 1000;
 
 /// `@@version` and `@@version_comment`.
 pub fn version(session: &mut Session) -> Result<String, ServerError> {
@@ -168,23 +144,6 @@ pub fn variable_fact(name: &str, value: &str) -> Fact {
     Fact::new(format!("variables.{name}"), public_value(name, value))
 }
 
-fn public_value(name: &str, value: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let is_secret = SECRET_PARTS.iter().any(|part| lower.contains(part))
-        && !NO_SECRETS.iter().any(|name| lower.starts_with(name));
-    if is_secret && !matches!(value, "" | "ON" | "OFF") {
-        return "(hidden)".to_owned();
-    }
-    // These hold SQL.
-    if matches!(
-        lower.as_str(),
-        "init_connect" | "init_slave" | "init_replica"
-    ) {
-        return sql::redact_in_any_mode(value);
-    }
-    value.chars().take(VALUE_CHARS_MAX).collect()
-}
-
 /// How many sessions use the compressed protocol, where performance_schema counts per thread.
 ///
 /// Materialises the status of every thread: asked once a stall, not each second.
@@ -217,19 +176,4 @@ pub fn compressed_sessions(session: &mut Session) -> Result<SourceData, ServerEr
         ],
         ..SourceData::default()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_hidden_and_policies_are_not() {
-        assert_eq!(public_value("wsrep_sst_auth", "user:pass"), "(hidden)");
-        assert_eq!(public_value("report_password", "12345678"), "(hidden)");
-        assert_eq!(public_value("disconnect_on_expired_password", "ON"), "ON");
-        assert_eq!(public_value("old_passwords", "0"), "0");
-        assert_eq!(public_value("validate_password.policy", "MEDIUM"), "MEDIUM");
-        assert_eq!(public_value("init_connect", "SET @a='x'"), "SET @a=?");
-    }
 }
