@@ -1,8 +1,8 @@
 //! Text that a server wrote: its error log and `SHOW ENGINE INNODB STATUS`, read, and without what its
-//! users wrote.
+//! users wrote; and the kernel's log without the command lines of programs.
 //!
 //! This is the one way by which such text becomes a [`model::Text`], which is all that is stored, exported
-//! or shown: [`error_log`] and [`innodb_status`] for what a server has just said, [`stored`] for what a file
+//! or shown: [`error_log`], [`innodb_status`] and [`kernel_log`] for what has just been said, [`stored`] for what a file
 //! holds. A file may be older than today's rules, or made by others, so its text is redacted again.
 //!
 //! **Known words are kept; nothing is searched for.** An earlier redactor removed what it recognised as a statement
@@ -19,6 +19,7 @@
 pub mod activity;
 mod error_log;
 pub mod innodb;
+mod kernel_log;
 mod status;
 
 use model::{OwnText, RedactedText, Text, TextKind};
@@ -41,16 +42,21 @@ pub fn innodb_status(raw: &str) -> Text {
     )
 }
 
+/// Lines of the kernel's log, without the arguments of programs.
+pub fn kernel_log(raw: &str) -> Text {
+    Text::own(OwnText::KernelLog, kernel_log::redact(raw))
+}
+
 /// A text of any kind as a file holds it; what a server wrote is redacted again, which changes nothing in a
 /// text that was redacted by the same rules.
 pub fn stored(kind: TextKind, body: &str) -> Text {
     let own = match kind {
         TextKind::ErrorLog => return error_log(body),
         TextKind::InnodbStatus => return innodb_status(body),
+        TextKind::KernelLog => return kernel_log(body),
         TextKind::Processlist => OwnText::Processlist,
         TextKind::Semaphores => OwnText::Semaphores,
         TextKind::Threads => OwnText::Threads,
-        TextKind::KernelLog => OwnText::KernelLog,
     };
     Text::own(own, body)
 }

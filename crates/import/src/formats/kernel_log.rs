@@ -1,7 +1,5 @@
 //! Lines of the kernel's log, and what keepers of containers say of their ends.
 
-use model::{OwnText, Text};
-
 use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::line::Line;
@@ -169,7 +167,7 @@ fn is_want_of_memory(text: &str) -> bool {
 /// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
-/// Lines as they stand there.
+/// Lines as they stand there, without the arguments of programs.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut body = String::new();
     let mut kept = 0_usize;
@@ -189,7 +187,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     read.brought = format!("{kept} lines");
     if kept > 0 {
         read.texts
-            .push((Timestamp::default(), Text::own(OwnText::KernelLog, body)));
+            .push((Timestamp::default(), server_text::kernel_log(&body)));
     }
     read
 }
@@ -239,6 +237,17 @@ mod tests {
         ] {
             assert!(!is_one(text), "{text}");
         }
+    }
+
+    #[test]
+    fn arguments_of_programs_are_not_kept() {
+        let text = "[ 12.345678] audit: type=1327 audit(1700000000.1:9): proctitle=6D7973716C002D75726F6F74002D7068756E74657232\n\
+                    [ 12.345679] audit: backlog limit exceeded\n";
+        let read = read(&crate::clean::lines(text));
+        let body = read.texts[0].1.body();
+        assert!(!body.contains("2D7068756E74657232"), "{body}");
+        assert!(body.contains("audit: type=1327 audit(1700000000.1:9): (left out)"), "{body}");
+        assert!(body.contains("audit: backlog limit exceeded\n"), "{body}");
     }
 
     #[test]

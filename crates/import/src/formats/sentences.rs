@@ -4,7 +4,7 @@
 //! a line of its log wherever it stands.
 
 use lexicon::{Entry, Kind, Lexicon, Role};
-use model::{Fact, Mention, OwnText, Text, TextKind, TimedFact, TimedText};
+use model::{Fact, Mention, TextKind, TimedFact, TimedText};
 
 use crate::format::{Format, Group};
 use crate::formats::unread::stage;
@@ -192,7 +192,7 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
         ),
         (
             "kernel_log",
-            (!kernel_log.is_empty()).then(|| Text::own(OwnText::KernelLog, kernel_log)),
+            (!kernel_log.is_empty()).then(|| server_text::kernel_log(&kernel_log)),
         ),
     ] {
         if let Some(text) = text {

@@ -34,15 +34,20 @@ const KERNEL_CHARS_MAX: usize = 500;
 /// From this level on (warning) every line of the kernel is kept.
 const KERNEL_LEVEL: u8 = 4;
 
-/// Words that make a line of any level worth keeping: memory, tasks that hang, disks, file systems, the network.
-const KERNEL_WORDS: [&str; 17] = [
+/// Words that make a line of any level worth keeping: memory, tasks that hang, disks, file systems, the network. Each is
+/// looked for as a word of its own, which may have a number behind it (`nvme0n1`): `stall` is none in `install`.
+const KERNEL_WORDS: [&str; 24] = [
     "oom",
     "out of memory",
     "killed process",
     "blocked for more than",
     "lockup",
+    "lockups",
     "stall",
+    "stalls",
+    "stalled",
     "i/o error",
+    "i/o errors",
     "ext4-fs",
     "xfs",
     "btrfs",
@@ -52,7 +57,10 @@ const KERNEL_WORDS: [&str; 17] = [
     "resetting",
     "conntrack",
     "syn flooding",
-    "throttl",
+    "throttle",
+    "throttled",
+    "throttling",
+    "throttles",
 ];
 
 /// What the sources of logs remember.
@@ -256,9 +264,8 @@ fn kernel_log(state: &mut LogState) -> Outcome {
     let lines: Vec<String> = turn
         .messages
         .iter()
-        .filter(|message| is_kept(message))
+        .filter_map(kept)
         .take(KERNEL_LINES_MAX)
-        .map(|message| line(&message.text))
         .collect();
     state.kernel_lines = state.kernel_lines.saturating_add(lines.len() as u64);
     let mut taken = SourceData {
@@ -276,19 +283,33 @@ fn kernel_log(state: &mut LogState) -> Outcome {
     if !lines.is_empty() {
         taken
             .texts
-            .push(Text::own(OwnText::KernelLog, lines.join("\n")));
+            .push(server_text::kernel_log(&lines.join("\n")));
     }
     Ok(taken)
 }
 
-/// What programs write to the kernel's log is not the kernel's.
-fn is_kept(message: &KernelMessage) -> bool {
-    let lower = || message.text.to_ascii_lowercase();
-    message.facility == 0
-        && (message.level <= KERNEL_LEVEL || {
-            let lower = lower();
-            KERNEL_WORDS.iter().any(|word| lower.contains(word))
-        })
+/// The line of a message that matters. What programs write to the kernel's log is not the kernel's, and what the kernel
+/// tells of their arguments is theirs.
+fn kept(message: &KernelMessage) -> Option<String> {
+    if message.facility != 0 {
+        return None;
+    }
+    let text = server_text::kernel_log(&line(&message.text));
+    let lower = text.body().to_ascii_lowercase();
+    let matters = message.level <= KERNEL_LEVEL
+        || KERNEL_WORDS.iter().any(|word| has_word(&lower, word));
+    matters.then(|| text.body().to_owned())
+}
+
+/// Whether the word stands there, and not as a part of another.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|head| head.chars().next_back());
+        let behind = text.get(at + word.len()..);
+        let behind = behind.and_then(|tail| tail.chars().next());
+        !is_letter(before) && !behind.is_some_and(char::is_alphabetic)
+    })
 }
 
 fn line(text: &str) -> String {
@@ -391,14 +412,45 @@ mod tests {
             facility,
             text: text.to_owned(),
         };
-        assert!(is_kept(&message(4, 0, "anything")));
-        assert!(is_kept(&message(
-            6,
-            0,
-            "Memory cgroup out of memory: Killed process 5 (mysqld)"
-        )));
-        assert!(!is_kept(&message(6, 0, "usb 1-1: new device")));
-        assert!(!is_kept(&message(3, 3, "a program's own: Out of memory")));
+        let is_kept = |level, facility, text| kept(&message(level, facility, text)).is_some();
+        assert!(is_kept(4, 0, "anything"));
+        for text in [
+            "Memory cgroup out of memory: Killed process 5 (mysqld)",
+            "oom_reaper: reaped process 5 (mysqld)",
+            "mysqld invoked oom-killer: order=0",
+            "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:",
+            "nvme0n1: I/O error, dev nvme0n1",
+            "nvme nvme0: I/O 5 QID 3 timeout",
+            "XFS (dm-0): metadata I/O error",
+            "md/raid1:md0: Disk failure on sda1",
+            "nf_conntrack: table full",
+            "CPU0: Core temperature above threshold, cpu clock throttled",
+        ] {
+            assert!(is_kept(6, 0, text), "{text}");
+        }
+        for text in [
+            "usb 1-1: new device",
+            "loading /root/zoom1 for the installer",
+            "audit: type=1309 audit(1.2:9): argc=2 a0=\"stall\" a1=\"-phunter2\"",
+        ] {
+            assert!(!is_kept(6, 0, text), "{text}");
+        }
+        assert!(!is_kept(3, 3, "a program's own: Out of memory"));
         assert_eq!(line("a\u{1b}[31mb"), "a [31mb");
+    }
+
+    #[test]
+    fn arguments_of_programs_are_not_kept() {
+        let text = r#"audit: type=1309 audit(1700000000.1:9): argc=3 a0="mysql_install_db" a1="-uroot" a2="-phunter2""#;
+        let message = |level| KernelMessage {
+            level,
+            facility: 0,
+            text: text.to_owned(),
+        };
+        assert_eq!(kept(&message(5)), None);
+        assert_eq!(
+            kept(&message(4)).as_deref(),
+            Some("audit: type=1309 audit(1700000000.1:9): (left out)")
+        );
     }
 }
