@@ -4,8 +4,10 @@
 //! `innobase_mysql_print_thd()`): several lines, with no mark where it ends, after the line with
 //! the thread id. So a line after it is taken as a part of the statement unless it has the form
 //! of one of InnoDB's own. A literal may hold lines of those forms too: while a quote is open and
-//! the statement is too short to have been cut by the server, nothing ends it.
+//! the statement is too short to have been cut by the server, nothing ends it. Where it may have been cut, a line is
+//! InnoDB's own only if all of it is ([`exact`]), up to the next thread id or section.
 
+use super::exact;
 use super::extent;
 use super::forms::{
     is_constraint_line, is_cut_mark, is_deadlock_line, is_field, is_foreign_key_failure,
@@ -90,6 +92,10 @@ pub(super) struct Lines<'a> {
     bounds: Vec<(usize, extent::Bound)>,
     /// Lines up to the one that begins here belong to a printout in a literal.
     nested_end: Option<usize>,
+    /// The lines up to the next thread id or section may be of a literal, as far as they tell.
+    is_suspect: bool,
+    /// What stood in front of the first line, such as `db_1  | `.
+    prefix: &'a str,
     /// Where the present line begins.
     line_at: usize,
     statement_bytes: usize,
@@ -109,6 +115,8 @@ impl<'a> Lines<'a> {
             quote: None,
             bounds: extent::bounds(text),
             nested_end: None,
+            is_suspect: false,
+            prefix: container(prefix(text.split('\n').next().unwrap_or(""))),
             line_at: 0,
             statement_bytes: 0,
             statement_cut_bytes_min: STATEMENT_CUT_BYTES_MIN,
@@ -131,6 +139,12 @@ impl<'a> Lines<'a> {
                 return self.other(raw, stem);
             }
         }
+        let was_suspect = self.is_suspect;
+        let is_suspect = was_suspect || doubtful || self.place == Place::Cut;
+        if is_suspect && !self.is_surely_own(raw, stem, rest) {
+            return self.other(raw, stem);
+        }
+        self.is_suspect = is_suspect;
         match self.own(raw, stem, rest, doubtful) {
             Some(kind) => {
                 if doubtful && self.place == Place::Statement {
@@ -138,8 +152,24 @@ impl<'a> Lines<'a> {
                 }
                 kind
             }
-            None => self.other(raw, stem),
+            None => {
+                self.is_suspect = was_suspect;
+                self.other(raw, stem)
+            }
         }
+    }
+
+    /// Whether all of a line is InnoDB's, if any of it is. Lines of the log are redacted as such.
+    fn is_surely_own(&self, raw: &str, stem: &str, rest: &str) -> bool {
+        let before = prefix(raw);
+        let of_log = before.strip_prefix(self.prefix).unwrap_or(before);
+        let is_header = || {
+            let section = sections::header(self.before, stem, rest);
+            section.is_some_and(|section| section != Section::Other)
+        };
+        (of_log.is_empty() || exact::is_log_prefix(of_log))
+            && (exact::is_exact(stem) || is_header())
+            || (is_log_line(raw) && self.quote.is_none())
     }
 
     /// What a line is that has none of InnoDB's forms.
@@ -172,6 +202,7 @@ impl<'a> Lines<'a> {
         // Before another thread there is its transaction.
         if is_thread_line(stem) && !doubtful {
             self.place = Place::Statement;
+            self.is_suspect = false;
             self.quote = None;
             self.statement_bytes = 0;
             self.statement_cut_bytes_min = if stem.starts_with("MariaDB") {
@@ -233,12 +264,25 @@ impl<'a> Lines<'a> {
 
     fn enter(&mut self, section: Section) {
         self.section = section;
+        self.is_suspect = false;
         self.quote = None;
         self.place = match section {
             Section::Deadlock | Section::ForeignKey | Section::Transactions => Place::Preface,
             _ => Place::Outside,
         };
     }
+}
+
+/// What a container or a log wrote in front of InnoDB's words.
+fn prefix(raw: &str) -> &str {
+    let length = raw.trim_end().len().saturating_sub(stem(raw).len());
+    raw.get(..length).unwrap_or_default()
+}
+
+/// Of that, what the container wrote: `db_1  | `.
+fn container(prefix: &str) -> &str {
+    let end = prefix.find("| ").map_or(0, |at| at + 2);
+    prefix.get(..end).unwrap_or_default()
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -357,6 +401,61 @@ mod tests {
                 Kind::Own
             ]
         );
+    }
+
+    #[test]
+    fn a_line_in_a_long_literal_is_innodbs_only_as_a_whole() {
+        let long = "x".repeat(300);
+        for line in [
+            "*** (forwarded by alice@example.com, her PIN is 4711 hunter2)",
+            "LOCK WAIT hunter2",
+            "TABLE LOCK table hunter2",
+            "But in child table hunter2",
+            "TRANSACTION 1, ACTIVE hunter2 sec",
+            "---TRANSACTION 1, hunter2",
+            "--Thread 1 has waited at hunter2",
+            "Foreign key constraint fails for table hunter2",
+            "RECORD: hunter2 0: len 4; hex 80; asc a;;",
+            "hunter2 | *** (1) TRANSACTION:",
+            "2026-01-02 hunter2 INNODB MONITOR OUTPUT",
+        ] {
+            let text = format!(
+                "MySQL thread id 5, OS thread handle 1, query id 9 web app updating\n\
+                 INSERT INTO mail VALUES (1, '{long}\n{line}\nhunter2', 7)\n\
+                 --------\nFILE I/O\n--------\n0 OS file reads\n"
+            );
+            let redacted = crate::innodb::redact(&text);
+            assert!(!redacted.contains("hunter2"), "{line}:\n{redacted}");
+            assert!(!redacted.contains("alice"), "{redacted}");
+            assert!(redacted.contains("0 OS file reads"), "{redacted}");
+            // Behind a line that is InnoDB's as a whole, too.
+            let text = text.replacen(&long, &format!("{long}\n*** (1) TRANSACTION:"), 1);
+            let redacted = crate::innodb::redact(&text);
+            assert!(!redacted.contains("hunter2"), "{line}:\n{redacted}");
+            // And behind a cut.
+            let at = text.find("xxx").unwrap_or_default();
+            let redacted = crate::innodb::redact(&text[at..]);
+            assert!(!redacted.contains("hunter2"), "{line}:\n{redacted}");
+        }
+    }
+
+    #[test]
+    fn transactions_behind_a_cut_statement_are_told() {
+        let long = "x".repeat(300);
+        let rest = "---TRANSACTION 41, ACTIVE 3 sec starting index read\n\
+                    mysql tables in use 1, locked 1\n\
+                    LOCK WAIT 2 lock struct(s), heap size 1136, 1 row lock(s)\n\
+                    MySQL thread id 6, OS thread handle 2, query id 10 web app updating\n\
+                    update t set a = ?\n\
+                    ------- TRX HAS BEEN WAITING 3 SEC FOR THIS LOCK TO BE GRANTED:\n\
+                    RECORD LOCKS space id 58 page no 3 n bits 72 index PRIMARY of table `a`.`b` trx id 41 lock_mode X waiting\n";
+        let text = format!(
+            "---TRANSACTION 40, ACTIVE 9 sec\n\
+             MySQL thread id 5, OS thread handle 1, query id 9 web app updating\n\
+             INSERT INTO mail VALUES (1, '{long}\n{rest}"
+        );
+        let redacted = crate::innodb::redact(&text);
+        assert!(redacted.ends_with(rest), "{redacted}");
     }
 
     #[test]

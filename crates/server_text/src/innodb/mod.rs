@@ -10,6 +10,7 @@
 //! - [`redact()`] removes what clients wrote, so that the text can be stored; [`rewrite`] gives it other
 //!   names.
 
+mod exact;
 mod extent;
 mod forms;
 mod lines;

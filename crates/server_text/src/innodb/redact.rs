@@ -24,8 +24,8 @@ const GONE: &str = "?";
 ///
 /// A line of unknown form becomes `?` where a statement may have been cut before it. Two things
 /// cannot be told from InnoDB's own words and may show: parts of the strings of a session with
-/// `NO_BACKSLASH_ESCAPES`, and, in a literal longer than the shortest that a server cuts, what
-/// stands in or behind lines of exactly the form of InnoDB's.
+/// `NO_BACKSLASH_ESCAPES`, and, in a literal longer than the shortest that a server cuts, a printout of InnoDB
+/// that somebody stored: its lines have to be of InnoDB's grammar as a whole.
 ///
 /// The result has at most [`STATUS_BYTES_MAX`] bytes: a longer one loses whole lines of its
 /// middle, and a line says so. It reads ([`super::parse`]) like the original.
