@@ -48,14 +48,33 @@ pub(super) fn redact(line: &str, behind_value: bool, out: &mut String) -> After 
             false => limit,
         };
         let rest = message.get(at..limit).unwrap_or_default();
-        let length = token_length(rest);
-        writer.token(rest.get(..length).unwrap_or_default());
+        let length = run_length(rest);
+        let behind = message.get(at + length..).unwrap_or_default();
+        let is_quote_next = behind.chars().next().map(kind) == Some(Kind::Quote);
+        writer.run(rest.get(..length).unwrap_or_default(), is_quote_next);
         at += length;
     }
     match writer.mode {
         _ if marks.has_statement => After::Statement,
         Mode::Known => After::Known,
         Mode::Doubtful | Mode::Value => After::Value,
+    }
+}
+
+/// Bytes up to the next blank or quote, which stand alone: `s<data,7a;n` is one word to whoever wrote it.
+fn run_length(rest: &str) -> usize {
+    let mut length = 0;
+    loop {
+        let tail = rest.get(length..).unwrap_or_default();
+        let is_end = tail
+            .chars()
+            .next()
+            .is_none_or(|c| matches!(kind(c), Kind::Blank | Kind::Quote));
+        match (is_end, length) {
+            (true, 0) => return token_length(tail),
+            (true, length) => return length,
+            (false, _) => length += token_length(tail),
+        }
     }
 }
 
@@ -72,6 +91,20 @@ fn token_length(rest: &str) -> usize {
         // An apostrophe within a word is not a quote: `can't`.
         .find(|(at, c)| *at > 0 && self::kind(*c) != kind && !(*c == '\'' && is_within(rest, *at)))
         .map_or(rest.len(), |(at, _)| at)
+}
+
+/// The tokens of a run.
+fn tokens(run: &str) -> impl Iterator<Item = &str> {
+    let mut rest = run;
+    std::iter::from_fn(move || {
+        let (token, behind) = rest.split_at_checked(token_length(rest))?;
+        rest = behind;
+        (!token.is_empty()).then_some(token)
+    })
+}
+
+fn is_word(token: &str) -> bool {
+    token.chars().next().map(kind) == Some(Kind::Word)
 }
 
 fn is_within(text: &str, at: usize) -> bool {
@@ -136,6 +169,39 @@ impl Writer<'_> {
         }
         self.out.push_str(GONE);
         self.has_gone = true;
+    }
+
+    /// What stands between two blanks. If a part of it is not the server's, none of it is: the other parts and the signs
+    /// between would tell how a password looks.
+    fn run(&mut self, run: &str, is_quote_next: bool) {
+        let is_joined =
+            token_length(run) < run.len() || (is_quote_next && self.mode == Mode::Doubtful);
+        if !is_joined || self.mode == Mode::Value || self.is_own(run, is_quote_next) {
+            for token in tokens(run) {
+                self.token(token);
+            }
+            return;
+        }
+        if !run.is_ascii() {
+            self.mode = Mode::Value;
+        }
+        self.mode = self.mode.max(Mode::Doubtful);
+        self.gone();
+    }
+
+    /// Whether all parts of a run may be kept.
+    fn is_own(&self, run: &str, is_quote_next: bool) -> bool {
+        // A path that has been redacted already.
+        let is_path =
+            run.starts_with(['/', '.']) && tokens(run).all(|part| part == GONE || is_word(part));
+        let may_keep = |part: &str| match words::judge(part) {
+            Word::Own | Word::Path(_) => true,
+            Word::Number => self.mode == Mode::Known,
+            Word::Unknown => false,
+        };
+        is_path
+            || (!(is_quote_next && self.mode == Mode::Doubtful)
+                && tokens(run).filter(|part| is_word(part)).all(may_keep))
     }
 
     fn token(&mut self, token: &str) {

@@ -7,7 +7,7 @@
 //!
 //! - the head of an entry, by its grammar ([`head`]);
 //! - from there on words of the servers' own messages and numbers ([`words`]), up to the first quote or the
-//!   first word that is none;
+//!   first word that is none; what stands between two blanks is kept or left out as a whole;
 //! - behind that, words of messages, but no number; behind a quote not even those, because nobody can tell
 //!   where the value ends;
 //! - anywhere, phrases of the servers that are known as a whole, with their numbers ([`phrases`]): that is

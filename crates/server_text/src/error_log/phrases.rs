@@ -115,6 +115,7 @@ const VALUES: &[&str] = &[
     r"\bDuplicate entry\b",
     r"\bfailed executing transaction\b",
     r"\bAccess denied for user\b",
+    r"(?i)\bpassword is generated for\b",
     r"\bAborted connection \d{1,20} to db:",
     r"\bconnecting to (?:master|source)\b",
     r"\b(?:Previous|New) state\b",
