@@ -1,5 +1,6 @@
 //! The form that all statements share which differ in their values only.
 
+use crate::backslash::readable;
 use crate::lexer::SqlMode;
 use crate::lists::{List, end_all_unclosed};
 use crate::output::{CUT_MARK, Output};
@@ -33,6 +34,17 @@ pub fn fingerprint_in(statement: &str, mode: SqlMode) -> String {
         }
     }
     writer.finish()
+}
+
+/// [`fingerprint`] when nobody knows the mode of the session that sent the statement: of its beginning, as far as both ways
+/// to read a backslash agree or only one of them gives a statement.
+///
+/// ```
+/// assert_eq!(sql::fingerprint_in_any_mode(r"SELECT 'it\'s', b"), "select ?, b");
+/// assert_eq!(sql::fingerprint_in_any_mode(r"SELECT 'C:\', 'secret'"), "select ?");
+/// ```
+pub fn fingerprint_in_any_mode(statement: &str) -> String {
+    fingerprint(readable(statement))
 }
 
 #[derive(Default)]

@@ -27,7 +27,7 @@ mod skeleton;
 mod word;
 
 pub use class::statement_class;
-pub use fingerprint::{fingerprint, fingerprint_in};
+pub use fingerprint::{fingerprint, fingerprint_in, fingerprint_in_any_mode};
 pub use identity::{ClassKey, fingerprint_id};
 pub use lexer::{Lexer, SqlMode, Token, TokenKind};
 pub use memo::Fingerprinter;

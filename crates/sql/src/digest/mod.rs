@@ -283,7 +283,12 @@ impl Digester {
                     .statement
                     .get(..KIND_BYTES_MAX)
                     .unwrap_or(event.statement);
-                let label = crate::fingerprint(&String::from_utf8_lossy(start));
+                let start = String::from_utf8_lossy(start);
+                // As for our own classes: in the default mode a log does not tell what a backslash is.
+                let label = match self.options.mode == SqlMode::default() {
+                    true => crate::fingerprint_in_any_mode(&start),
+                    false => crate::fingerprint_in(&start, self.options.mode),
+                };
                 (label, compat_id.clone().unwrap_or_default())
             }
         };

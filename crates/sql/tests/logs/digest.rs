@@ -265,6 +265,63 @@ fn other_groups_and_orders() {
 }
 
 #[test]
+fn labels_of_compatible_classes_hold_nothing_of_a_literal() {
+    let statements = [
+        r"SELECT 'C:\', 'hunter2'",
+        r"SELECT 'C:\', 'hunter3'",
+        r#"SELECT "D:\", "hunter2", a"#,
+        r"SELECT 'it\'s', b",
+    ];
+    let mut log = String::new();
+    for statement in statements {
+        log.push_str(&format!(
+            "# Time: 2026-05-12T03:12:05.000001Z\n# User@Host: a[a] @ web []  Id: 1\n\
+             # Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 10\n\
+             SET timestamp=1778555525;\n{statement};\n"
+        ));
+    }
+    let options = Options {
+        group_by: GroupBy::CompatFingerprint,
+        ..Options::default()
+    };
+    let found = digest(&log, options);
+    // The classes and their numbers are pt-query-digest's.
+    assert_eq!(found.digest.count, 4);
+    let mut expected = std::collections::BTreeMap::new();
+    for statement in statements {
+        *expected
+            .entry(sql::compat::compat_checksum(statement.as_bytes()))
+            .or_insert(0) += 1;
+    }
+    let counted: std::collections::BTreeMap<String, u64> = found
+        .digest
+        .classes
+        .iter()
+        .map(|class| (class.id.clone(), class.count))
+        .collect();
+    assert_eq!(counted, expected);
+    for class in &found.digest.classes {
+        assert!(
+            !class.fingerprint.contains("hunter"),
+            "{}",
+            class.fingerprint
+        );
+        assert!(
+            class.fingerprint.starts_with("select ?"),
+            "{}",
+            class.fingerprint
+        );
+    }
+    let labels: Vec<&str> = found
+        .digest
+        .classes
+        .iter()
+        .map(|class| class.fingerprint.as_str())
+        .collect();
+    assert!(labels.contains(&"select ?, b"), "{labels:?}");
+}
+
+#[test]
 fn samples_keep_literals_only_when_asked() {
     let log = log(10);
     let sample = |literals| {
