@@ -33,6 +33,73 @@ const NOT_ACTIVE: [&str; 6] = [
     "Slave_SQL",
 ];
 
+/// What the column `Command` may say, of all servers. Another word there was read from something that is no list of
+/// sessions, and may be anything.
+const COMMANDS: [&str; 45] = [
+    "Query",
+    "Sleep",
+    "Connect",
+    "Daemon",
+    "Execute",
+    "Prepare",
+    "Close stmt",
+    "Reset stmt",
+    "Long Data",
+    "Fetch",
+    "Killed",
+    "Kill",
+    "Quit",
+    "Init DB",
+    "Field List",
+    "Create DB",
+    "Drop DB",
+    "Statistics",
+    "Processlist",
+    "Process list",
+    "Ping",
+    "Time",
+    "Debug",
+    "Refresh",
+    "Shutdown",
+    "Change user",
+    "Reset Connection",
+    "Set option",
+    "Delayed insert",
+    "Connect Out",
+    "Table Dump",
+    "Binlog Dump",
+    "Binlog Dump GTID",
+    "Register Slave",
+    "Register Replica",
+    "Slave_IO",
+    "Slave_SQL",
+    "Slave_worker",
+    "Bulk_execute",
+    "Multi",
+    "Com_multi",
+    "clone",
+    "Group Replication Data Stream subscription",
+    "Subscribe Group Replication Stream",
+    "Error",
+];
+
+/// Letters of a command that a narrow column has cut.
+const COMMAND_CHARS_MIN: usize = 3;
+
+/// The command of a session, as it stands there; any other text becomes `OTHER`.
+fn command_of(row: &Row) -> &str {
+    let text = row.get("command");
+    let is_command = |known: &str| {
+        let head = known.get(..text.len());
+        (text.len() >= COMMAND_CHARS_MIN || text.len() == known.len())
+            && head.is_some_and(|head| head.eq_ignore_ascii_case(text))
+    };
+    match text.is_empty() || COMMANDS.iter().any(|known| is_command(known)) {
+        true => text,
+        false => OTHER,
+    }
+}
+
 /// Makes the histograms and the list of the longest; `own` are the recorder's connections.
 pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
     let mut list = ProcessList::default();
@@ -43,7 +110,7 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
         if own.contains(&id) {
             continue;
         }
-        let command = row.get("command");
+        let command = command_of(row);
         list.sessions += 1;
         // A list with chosen columns need not have it.
         if !command.is_empty() {
@@ -175,7 +242,7 @@ fn full(row: &Row, seconds: f64) -> Session {
         user: row.get("user").to_owned(),
         host: host.to_owned(),
         db: row.get("db").to_owned(),
-        command: row.get("command").to_owned(),
+        command: command_of(row).to_owned(),
         seconds,
         state: row.get("state").to_owned(),
         statement: sql::redact_in_any_mode(row.get("info")),
@@ -206,6 +273,22 @@ mod tests {
         assert_eq!((list.sessions, list.active()), (2, 1));
         assert!(list.by_command.is_empty());
         assert_eq!(list.by_class[OTHER], 1);
+    }
+
+    #[test]
+    fn a_command_is_one_of_a_closed_set() {
+        let list = list(&[
+            ("a", "hunter2", ""),
+            ("b", "Berlin", ""),
+            ("c", "Binlog Dum", ""),
+            ("d", "query", ""),
+            ("e", "Q", ""),
+        ]);
+        assert_eq!(list.by_command[OTHER], 3);
+        assert_eq!(list.by_command["Binlog Dum"], 1);
+        assert_eq!(list.by_command["query"], 1);
+        let all = serde_json::to_string(&list).unwrap();
+        assert!(!all.contains("hunter2") && !all.contains("Berlin"), "{all}");
     }
 
     #[test]

@@ -27,6 +27,24 @@ pub(crate) fn readable(statement: &str) -> &str {
     statement.get(..first).unwrap_or_default()
 }
 
+/// Whether a string, a quoted name or a comment of the statement may have no end yet, so that what follows in a text belongs
+/// to it.
+///
+/// ```
+/// assert!(sql::is_open("UPDATE t SET a = '"));
+/// assert!(!sql::is_open("UPDATE t SET a = 'x'"));
+/// ```
+pub fn is_open(statement: &str) -> bool {
+    [SqlMode::default(), NO_ESCAPES].into_iter().any(|mode| {
+        let last = Lexer::new(statement, mode).last();
+        last.is_some_and(|token| match token.kind {
+            TokenKind::Unterminated => true,
+            TokenKind::Comment => token.text.starts_with("/*") && !token.text.ends_with("*/"),
+            _ => false,
+        })
+    })
+}
+
 /// Whether a backslash stands before a quote: elsewhere it moves no end of a string.
 pub(crate) fn ends_a_string(statement: &[u8]) -> bool {
     statement

@@ -26,6 +26,7 @@ mod segments;
 mod skeleton;
 mod word;
 
+pub use backslash::is_open;
 pub use class::statement_class;
 pub use fingerprint::{fingerprint, fingerprint_in, fingerprint_in_any_mode};
 pub use identity::{ClassKey, fingerprint_id};

@@ -117,6 +117,10 @@ fn is_session_id(text: &str) -> bool {
 /// Sessions of one list that are read.
 const SESSIONS_MAX: usize = 100_000;
 
+/// Of a longer statement nobody asks whether a string is open at its end: one may be. It would be read once for each of
+/// its lines.
+const LEXED_BYTES_MAX: usize = 8 << 10;
+
 /// Columns in the order of the servers, where a head is missing.
 const COLUMNS: [&str; 8] = [
     "id", "user", "host", "db", "command", "time", "state", "info",
@@ -152,6 +156,8 @@ struct Reader<'a> {
     sessions: usize,
     /// The row that is being read, field by field.
     fields: Vec<(&'a str, Cow<'a, str>)>,
+    /// The list has a row a paragraph: it has no rows of another form until a head begins another list.
+    is_vertical: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -164,6 +170,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if is_vertical_row(text) {
+            self.is_vertical = true;
             self.end_row();
             if text.contains("* 1. row *") {
                 self.end_list();
@@ -171,26 +178,29 @@ impl<'a> Reader<'a> {
             return;
         }
         let cells = cells(text);
-        if is_processlist_head(&cells) {
+        let name_and_value = self.name_and_value(text);
+        // A statement may hold a table, and lines of any other form.
+        let may_begin = is_processlist_head(&cells) || name_and_value.is_some();
+        if may_begin && self.is_in_literal() {
+            self.goes_on(text);
+        } else if is_processlist_head(&cells) {
+            self.end_row();
             self.end_list();
+            self.is_vertical = false;
             self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
-        } else if is_processlist_row(&cells)
-            || (cells.len() >= self.columns.len() && cells.len() > 2)
-        {
+        } else if !self.is_vertical && !self.is_in_statement() && self.is_row(&cells) {
             self.row(line, &cells);
-        } else if let Some((name, value)) = text.split_once(':')
-            && !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && (!self.fields.is_empty()
-                || COLUMNS
-                    .iter()
-                    .any(|column| name.eq_ignore_ascii_case(column)))
-        {
+        } else if let Some((name, value)) = name_and_value {
             self.fields
                 .push((name, Cow::Borrowed(value_notes::without(value.trim()))));
-        } else if let Some((_, value)) = self
+        } else {
+            self.goes_on(text);
+        }
+    }
+
+    /// A line of a value that has several.
+    fn goes_on(&mut self, text: &str) {
+        if let Some((_, value)) = self
             .fields
             .last_mut()
             .filter(|_| !text.is_empty() && value_goes_on(text))
@@ -199,6 +209,44 @@ impl<'a> Reader<'a> {
             value.push(' ');
             value.push_str(text);
         }
+    }
+
+    /// `State: updating`: a field of a row that is a paragraph.
+    fn name_and_value<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let (name, value) = text.split_once(':')?;
+        let is_name = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_column = || {
+            COLUMNS
+                .iter()
+                .any(|column| name.eq_ignore_ascii_case(column))
+        };
+        (is_name && (!self.fields.is_empty() || is_column())).then_some((name, value))
+    }
+
+    /// Whether a string or a comment of the statement that is being read has no end yet.
+    fn is_in_literal(&self) -> bool {
+        let last = self.fields.last();
+        self.is_in_statement()
+            && last.is_some_and(|(_, value)| value.len() > LEXED_BYTES_MAX || sql::is_open(value))
+    }
+
+    fn is_in_statement(&self) -> bool {
+        let last = self.fields.last();
+        last.is_some_and(|(name, _)| name.eq_ignore_ascii_case("info"))
+    }
+
+    /// Whether cells are a row of the list; its number is one.
+    fn is_row(&self, cells: &[&str]) -> bool {
+        let is_number = || {
+            let at = self.columns.iter().position(|name| name == "id");
+            let id = at.and_then(|at| cells.get(at));
+            id.is_none_or(|id| id.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        is_processlist_row(cells)
+            || (cells.len() >= self.columns.len() && cells.len() > 2 && is_number())
     }
 
     fn row(&mut self, line: &Line<'_>, cells: &[&str]) {
@@ -332,6 +380,47 @@ mod tests {
             );
             assert_eq!(list.longest[0].seconds, 12.0);
         }
+    }
+
+    #[test]
+    fn what_a_statement_holds_is_no_session() {
+        let card = "| Alice Miller | 4111 1111 1111 1111 | 12/27 | 123 | Berlin | vip | 030123 | alice@x.com |";
+        let id = "| 7 | 4111 1111 1111 1111 | 12/27 | 123 | Query | 5 | 030123 | alice@x.com |";
+        let head = "| Id | User | Host | db | Command | Time | State | Info |";
+        let fields = "State: 030123\nCommand: Berlin\nUser: Alice";
+        for held in [
+            card.to_owned(),
+            id.to_owned(),
+            format!("{head}\n{card}"),
+            format!("{head}\n{id}"),
+            format!("{fields}\n{id}"),
+        ] {
+            for (before, after) in [("'", "' WHERE id = 5"), ("/* ", " */ 1")] {
+                let text = format!(
+                    "***** 1. row *****\n     Id: 5\n   User: app\n   Host: web:1\n     db: shop\nCommand: Query\n   Time: 12\n  State: updating\n   Info: UPDATE pages SET body = {before}\n{held}\n{after}\n***** 2. row *****\n     Id: 6\n   User: app\nCommand: Sleep\n   Time: 3\n  State: \n   Info: NULL\n"
+                );
+                let lists = lists(&text);
+                assert_eq!(lists.len(), 1, "{text}");
+                assert_eq!(lists[0].sessions, 2, "{text}");
+                let all = serde_json::to_string(&lists[0]).unwrap();
+                for word in ["4111", "Berlin", "030123", "Alice", "alice"] {
+                    assert!(!all.contains(word), "{word}: {all}");
+                }
+            }
+        }
+        // In boxes a row has a number.
+        let text = format!(
+            "{head}\n| 5 | app | web:1 | shop | Query | 12 | updating | UPDATE pages SET body = '\n{card}\n' WHERE id = 5 |\n"
+        );
+        let list = &lists(&text)[0];
+        assert_eq!(list.sessions, 1);
+    }
+
+    #[test]
+    fn a_list_in_boxes_behind_one_in_paragraphs_is_read() {
+        let text = "***** 1. row *****\n     Id: 5\n   User: app\nCommand: Query\n   Time: 12\n  State: updating\n   Info: UPDATE t SET a = 'x'\n\
+            +----+\n| Id | User | Host | db | Command | Time | State | Info |\n+----+\n| 6 | app | web:2 | NULL | Sleep | 3 |  | NULL |\n";
+        assert_eq!(lists(text).iter().map(|list| list.sessions).sum::<u64>(), 2);
     }
 
     #[test]
