@@ -1,63 +1,16 @@
-//! Names of settings, options, fields and headers whose value is a secret: one list for all that is redacted.
+//! Names of settings, options, fields and headers whose value is a secret (`model::SECRET_WORDS`), as they are looked for in
+//! what is redacted.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-
-/// Parts of such names, in lower case. A `_` stands for whatever is between words.
-pub(super) const PARTS: [&str; 20] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "credential",
-    "authorization",
-    "authentication_string",
-    "_auth",
-    "api_key",
-    "apikey",
-    "access_key",
-    "accesskey",
-    "ingestion_key",
-    "license_key",
-    "filekey",
-    "provider_options",
-    "_headers",
-    "cookie",
-];
-
-/// Beginnings of names that have such a part, and tell a policy or a size.
-const POLICIES: [&str; 13] = [
-    "validate_password",
-    "simple_password",
-    "strict_password",
-    "password_history",
-    "password_reuse",
-    "password_require",
-    "old_passwords",
-    "default_password_lifetime",
-    "generated_random_password",
-    "caching_sha2_password_digest",
-    "default_auth",
-    "innodb_ft_min_token",
-    "innodb_ft_max_token",
-];
+use model::SECRET_WORDS;
+pub(super) use model::names_a_secret as is_secret;
 
 /// Values that are no secret wherever they stand.
 const NO_SECRETS: [&str; 12] = [
     "", "?", "(hidden)", "yes", "no", "on", "off", "null", "none", "default", "0", "1",
 ];
-
-/// Whether the value of what is called so is a secret.
-pub(super) fn is_secret(name: &str) -> bool {
-    let name = normal(name);
-    let name = name.trim_start_matches('_');
-    let name = name.strip_prefix("loose_").unwrap_or(name);
-    PARTS.iter().any(|part| name.contains(part))
-        && !POLICIES.iter().any(|policy| name.starts_with(policy))
-}
 
 /// Whether a value behind such a name is none: that there is one, or that there is not.
 pub(super) fn is_none(value: &str) -> bool {
@@ -68,7 +21,7 @@ pub(super) fn is_none(value: &str) -> bool {
 pub(super) fn is_mentioned(line: &str) -> bool {
     static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         // Of several words of a part the longest.
-        let words = PARTS.map(|part| {
+        let words = SECRET_WORDS.map(|part| {
             part.split('_')
                 .max_by_key(|word| word.len())
                 .unwrap_or(part)
@@ -83,11 +36,9 @@ pub(super) fn is_mentioned(line: &str) -> bool {
 
 /// The parts as one form of a regular expression.
 pub(super) fn form() -> String {
-    PARTS.map(|part| part.replace('_', "[_.-]")).join("|")
-}
-
-fn normal(name: &str) -> String {
-    name.to_ascii_lowercase().replace(['-', '.'], "_")
+    SECRET_WORDS
+        .map(|part| part.replace('_', "[_.-]"))
+        .join("|")
 }
 
 #[cfg(test)]
