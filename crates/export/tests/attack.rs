@@ -141,7 +141,8 @@ fn left(incident: &Incident) -> Option<String> {
     }
     // What was made of it is clean to the search, too.
     if let Some(leak) = redacted.names.find_in_text(shown.as_bytes()) {
-        return Some(format!("the search finds '{}' in {shown}", leak.name));
+        let found = shown.get(leak.range());
+        return Some(format!("the search finds {found:?} in {shown}"));
     }
     places.into_iter().find_map(|text| {
         let at = text.to_lowercase().find(MARK)?;

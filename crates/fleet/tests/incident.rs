@@ -372,6 +372,22 @@ fn what_nobody_met_as_a_name_is_in_no_row_either() {
 }
 
 #[test]
+fn what_is_refused_is_told_without_the_name() {
+    for name in ["carolyn_payroll", "salary", "carolyn_app"] {
+        let mut one = incident("db1");
+        // It is kept as it is.
+        one.stall.triggers[0].rule = name.to_owned();
+        let told = rows_of(&one, SALT).unwrap_err().to_string();
+        let place = format!("of {} bytes", name.len());
+        assert!(
+            told.contains(&place) && told.contains("in trigger of incidents"),
+            "{told}"
+        );
+        assert!(!told.contains(name), "{told}");
+    }
+}
+
+#[test]
 fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
     let mut history = incident("db1");
     for second in 60..100 {

@@ -84,10 +84,9 @@ impl Check {
     pub fn find(&self, bytes: &[u8], part: Part) -> Option<Leak> {
         let Some(finder) = &self.finder else {
             // What cannot be searched is not shown.
-            return Some(Leak {
-                name: "anything: there are too many names to search for".to_owned(),
-                at: 0,
-            });
+            return Some(Leak::unsearchable(
+                "anything (there are too many names to search for)",
+            ));
         };
         let mut at = 0;
         while let Some(hit) = finder.find(bytes.get(at..)?) {
@@ -95,10 +94,7 @@ impl Check {
             let index = hit.pattern().as_usize();
             let counts = part == Part::Log || self.scopes.get(index) == Some(&Scope::Everywhere);
             if counts && is_boundary(bytes, start) && is_boundary(bytes, end) {
-                return Some(Leak {
-                    name: self.names.get(index).cloned().unwrap_or_default(),
-                    at: start,
-                });
+                return Some(Leak::of_kind("name", start..end));
             }
             at = start + 1;
         }

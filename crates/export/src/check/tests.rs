@@ -16,7 +16,9 @@ fn incident(texts: Vec<Text>) -> Incident {
 }
 
 fn leak(check: &Check, text: &str, part: Part) -> Option<String> {
-    check.find(text.as_bytes(), part).map(|leak| leak.name)
+    let leak = check.find(text.as_bytes(), part)?;
+    assert!(!leak.to_string().contains(&text[leak.range()]), "{leak}");
+    Some(text[leak.range()].to_lowercase())
 }
 
 #[test]

@@ -12,6 +12,7 @@
 
 mod innodb;
 mod keywords;
+mod leak;
 mod line;
 mod locks;
 mod named;
@@ -43,8 +44,9 @@ use model::{
 };
 
 pub(crate) use keywords::is_keyword as is_sql_word;
-pub use pseudonyms::{Leak, Names};
+pub use leak::Leak;
 use pseudonyms::{NameKind, Pseudonyms};
+pub use pseudonyms::{Names, pseudonym};
 pub(crate) use well_known::{STRUCTURE as STRUCTURE_WORDS, server as server_words};
 
 /// A user, host or schema that every server has, or what stands for a name already.

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, Sta
 use model::Incident;
 use sha2::{Digest, Sha256};
 
+use super::leak::Leak;
 use super::well_known;
 
 /// What a name names. It shows in front of what stands for it.
@@ -172,19 +173,9 @@ impl<'a> Pseudonyms<'a> {
         if what == NameKind::Literal {
             return "?".to_owned();
         }
-        let mut hash = Sha256::new();
-        hash.update((self.salt.len() as u64).to_le_bytes());
-        hash.update(self.salt);
-        hash.update(lower.as_bytes());
-        let digest = hash.finalize();
-        let letters = digest
-            .iter()
-            .take(PSEUDONYM_CHARS)
-            .filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()))
-            .map(|letter| char::from(*letter));
         // The first kind that a name was met as, in the order of kinds, wherever it stands.
         let what = self.names.get(lower).map_or(what, |known| what.min(*known));
-        format!("{}_{}", what.word(), letters.collect::<String>())
+        format!("{}_{}", what.word(), letters(self.salt, lower))
     }
 
     fn search(&self, lower: &str) -> Search {
@@ -270,9 +261,14 @@ impl<'a> Pseudonyms<'a> {
 struct Found<'a> {
     start: usize,
     end: usize,
-    name: &'a str,
     pseudonym: &'a str,
     search: Search,
+}
+
+impl Found<'_> {
+    fn leak(&self) -> Leak {
+        Leak::replaced(self.pseudonym, self.start..self.end)
+    }
 }
 
 impl Sweep {
@@ -283,7 +279,7 @@ impl Sweep {
             let first = self.finder.find(Input::new(text).range(at..))?;
             let mut candidate = Some(first);
             while let Some(found) = candidate {
-                let (name, pseudonym, search) = self.names.get(found.pattern().as_usize())?;
+                let (_, pseudonym, search) = self.names.get(found.pattern().as_usize())?;
                 let is_free = *search == Search::Anywhere
                     || (is_boundary(text, found.start()) && is_boundary(text, found.end()));
                 if is_free {
@@ -291,7 +287,6 @@ impl Sweep {
                         start: found.start(),
                         end: found.end(),
                         pseudonym,
-                        name,
                         search: *search,
                     });
                 }
@@ -316,15 +311,6 @@ pub struct Names {
     pub unsearched: Vec<String>,
 }
 
-/// A name in a text where none may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leak {
-    /// The name, in lower case.
-    pub name: String,
-    /// Byte in the text, from 0.
-    pub at: usize,
-}
-
 impl Names {
     /// How many are searched for.
     pub fn searched(&self) -> usize {
@@ -335,10 +321,7 @@ impl Names {
     /// The first of the names in these bytes, whatever its letters' case.
     pub fn find(&self, bytes: &[u8]) -> Option<Leak> {
         let found = self.sweep.as_ref()?.next(bytes, 0)?;
-        Some(Leak {
-            name: found.name.to_owned(),
-            at: found.start,
-        })
+        Some(found.leak())
     }
 
     /// The same in the bytes of a file, where the end of one text and the begin of the next stand side by
@@ -350,15 +333,34 @@ impl Names {
         while let Some(found) = sweep.next(bytes, at) {
             let is_word = is_boundary(bytes, found.start) && is_boundary(bytes, found.end);
             if found.search == Search::Anywhere && is_word {
-                return Some(Leak {
-                    name: found.name.to_owned(),
-                    at: found.start,
-                });
+                return Some(found.leak());
             }
             at = found.start + 1;
         }
         None
     }
+}
+
+/// What stands for a name, but for its kind; the name is in lower case.
+fn letters(salt: &[u8], lower: &str) -> String {
+    let mut hash = Sha256::new();
+    hash.update((salt.len() as u64).to_le_bytes());
+    hash.update(salt);
+    hash.update(lower.as_bytes());
+    let digest = hash.finalize();
+    let letters = digest
+        .iter()
+        .take(PSEUDONYM_CHARS)
+        .filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()));
+    letters.map(|letter| char::from(*letter)).collect()
+}
+
+/// What stands for a name beside the incidents that are redacted with this salt: the letters behind its kind are the
+/// same there.
+pub fn pseudonym(salt: &[u8], kind: &str, name: &str) -> String {
+    let mut lower = name.to_lowercase();
+    lower.truncate(lower.floor_char_boundary(NAME_BYTES_MAX));
+    format!("{kind}_{}", letters(salt, &lower))
 }
 
 /// A letter of a word: what is beside a whole word is none.

@@ -10,11 +10,14 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::pseudonyms::{Leak, Names, is_pseudonym};
+use super::leak::Leak;
+use super::pseudonyms::{Names, is_pseudonym};
 use super::{names, paths, well_known};
 
 /// A form, and whether what it found may stay. Each has it in the group `it`.
 struct Form {
+    /// What it finds, in a word.
+    kind: &'static str,
     /// Whether a text may have it at all: most have none, and need no regular expression for that.
     may_be: fn(&str) -> bool,
     form: &'static str,
@@ -26,6 +29,7 @@ const HEX_DIGITS_MIN: usize = 32;
 
 const FORMS: [Form; 8] = [
     Form {
+        kind: "index",
         may_be: |text| text.contains(' '),
         form: r#"(?i)\bindex (?:\\?["'`])?(?P<it>[^\s`'",;:()=\\]+)(?:\\?["'`])? of table\b"#,
         may_stay: |_, name| {
@@ -37,6 +41,7 @@ const FORMS: [Form; 8] = [
         },
     },
     Form {
+        kind: "path",
         may_be: |text| text.contains('/'),
         form: r"(?:^|[^\w/)\]*}-])(?P<it>/[\w#~][\w#~.@%+-]*(?:/[\w#~][\w#~.@%+-]*)+)",
         may_stay: |_, path| {
@@ -47,16 +52,19 @@ const FORMS: [Form; 8] = [
         },
     },
     Form {
+        kind: "UUID",
         may_be: |text| text.contains('-'),
         form: r"\b(?P<it>[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})\b",
         may_stay: |_, uuid| uuid.bytes().all(|byte| byte == b'0' || byte == b'-'),
     },
     Form {
+        kind: "mail address",
         may_be: |text| text.contains('@'),
         form: r"(?P<it>[\w.+%-]+@[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)+)",
         may_stay: |_, _| false,
     },
     Form {
+        kind: "address",
         may_be: has_points,
         form: r"(?:^|[^\w.-])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?:$|[^\w.-]|\.(?:\s|$))",
         may_stay: |_, address| {
@@ -66,11 +74,13 @@ const FORMS: [Form; 8] = [
         },
     },
     Form {
+        kind: "host",
         may_be: |text| text.contains('.'),
         form: r#"(?i)\b(?P<it>[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|local|localdomain|lan|internal|intranet|corp|example))\.?(?:$|[\s'":,;)/])"#,
         may_stay: |_, host| names::is_documentation(&host.to_ascii_lowercase()),
     },
     Form {
+        kind: "value in quotes",
         may_be: |text| text.contains('\'') && text.contains('='),
         form: r"\b[\w-]+ ?= ?'(?P<it>[^'\n?]{2,})'",
         may_stay: |own, value| {
@@ -88,6 +98,7 @@ const FORMS: [Form; 8] = [
     },
     // Digests, keys, command lines; what a program is built of is nobody's.
     Form {
+        kind: "run of hexadecimal digits",
         may_be: has_long_hex,
         form: r"(?i)\bbuild[ _-]?id(?:\[\w+\])?[:= ]*[0-9a-f]+|\b(?P<it>[0-9a-f]{32,})\b",
         may_stay: |_, hex| hex.bytes().all(|byte| byte.is_ascii_digit()),
@@ -131,18 +142,14 @@ fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
         }
         let Some(compiled) = compiled.get_or_init(|| Regex::new(form.form).ok()) else {
             // What cannot be looked at is not shown.
-            return Some(Leak {
-                name: "anything: the forms cannot be searched for".to_owned(),
-                at: 0,
-            });
+            return Some(Leak::unsearchable(
+                "anything (the forms cannot be searched for)",
+            ));
         };
         compiled
             .captures_iter(text)
             .filter_map(|found| found.name("it"))
             .find(|it| !(form.may_stay)(own, it.as_str()))
-            .map(|it| Leak {
-                name: it.as_str().to_owned(),
-                at: it.start(),
-            })
+            .map(|it| Leak::of_kind(form.kind, it.range()))
     })
 }

@@ -18,7 +18,7 @@ mod stacks;
 mod statements;
 
 use diagnosis::{Finding, Level, Verdict, Witness};
-use export::redact::{self, Unredactable};
+use export::redact::{self, Leak, Unredactable};
 use model::Incident;
 
 use hash::hash64;
@@ -58,10 +58,10 @@ pub enum Refused {
     #[error("it cannot be redacted: {0}")]
     Unredactable(Unredactable),
     /// A name would still stand in a row.
-    #[error("'{name}' would still be in {column} of {table}; please report it")]
+    #[error("{leak} would still be in {column} of {table}; please report it")]
     Leak {
-        /// The name.
-        name: String,
+        /// What is said of the name.
+        leak: Leak,
         /// The table.
         table: &'static str,
         /// The column.

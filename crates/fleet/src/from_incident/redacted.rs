@@ -1,6 +1,6 @@
 //! The search for names in rows, after they were made: the one that an export is searched with, too.
 
-use export::redact::Names;
+use export::redact::{Leak, Names};
 
 use super::Refused;
 use crate::batch::Batch;
@@ -26,9 +26,9 @@ pub(super) fn check(batch: &Batch, names: &Names) -> Result<(), Refused> {
                 continue;
             }
             let values = of_table.rows.iter().filter_map(|row| row.get(place));
-            if let Some(name) = values.into_iter().find_map(|value| find(value, names)) {
+            if let Some(leak) = values.into_iter().find_map(|value| find(value, names)) {
                 return Err(Refused::Leak {
-                    name,
+                    leak,
                     table: table.name,
                     column: column.name,
                 });
@@ -38,9 +38,9 @@ pub(super) fn check(batch: &Batch, names: &Names) -> Result<(), Refused> {
     Ok(())
 }
 
-fn find(value: &Value, names: &Names) -> Option<String> {
+fn find(value: &Value, names: &Names) -> Option<Leak> {
     match value {
-        Value::Text(text) => Some(names.find_in_text(text.as_bytes())?.name),
+        Value::Text(text) => names.find_in_text(text.as_bytes()),
         Value::List(values) => values.iter().find_map(|value| find(value, names)),
         Value::Map(pairs) => pairs
             .iter()
