@@ -15,10 +15,10 @@ pub enum StoreUrl {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Another scheme, or none.
-    #[error("'{0}' is no store: sqlite:///DIR/FILE, or http://HOST:8123/DATABASE for ClickHouse")]
+    #[error("{} is no store: sqlite:///DIR/FILE, or http://HOST:8123/DATABASE for ClickHouse", shown(.0))]
     Unknown(String),
     /// A gateway: it takes rows and answers no question.
-    #[error("'{0}' is a gateway, which only takes what recorders send: name the store behind it")]
+    #[error("{} is a gateway, which only takes what recorders send: name the store behind it", shown(.0))]
     Gateway(String),
     /// `sqlite://fleet.db`: two slashes begin a host.
     #[error("'{url}' has no path: three slashes stand before an absolute one, sqlite:///{rest}")]
@@ -28,6 +28,20 @@ pub enum UrlError {
         /// What stands behind the slashes.
         rest: String,
     },
+}
+
+/// How a URL that is none of ours is called: it may be of another program, with a password.
+fn shown(url: &str) -> String {
+    match url.split_once("://") {
+        Some((scheme, _))
+            if scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+') =>
+        {
+            format!("'{scheme}://…'")
+        }
+        _ => "this".to_owned(),
+    }
 }
 
 /// Whether a URL means a gateway.
@@ -91,5 +105,14 @@ mod tests {
         assert!(told("sqlite:///").contains("has no path"));
         assert!(told("mysql://db1").contains("is no store"));
         assert!(told("gateway+http://f1").contains("the store behind it"));
+        for url in [
+            "mysql://ff:s3cret@db1/x",
+            "ff:s3cret@db1",
+            "gateway+http://s3cret@f1",
+            "s3cret://",
+        ] {
+            let told = told(url);
+            assert!(!told.contains("ff:") && !told.contains("@"), "{told}");
+        }
     }
 }

@@ -117,21 +117,42 @@ pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
     text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
+/// The message without the value that it quotes, which may be a secret: `invalid type: string "…", expected u64`. What
+/// was expected stays.
+fn without_value(message: &str) -> String {
+    for (head, instead) in [
+        ("invalid type: string ", "invalid type: a text"),
+        ("invalid value: string ", "invalid value: a text"),
+        ("unknown variant ", "unknown word"),
+    ] {
+        if message.starts_with(head) {
+            // The last one: the value may hold the same words.
+            let expected = message.rfind(", expected ");
+            let expected = expected.and_then(|at| message.get(at..));
+            return format!("{instead}{}", expected.unwrap_or_default());
+        }
+    }
+    message.to_owned()
+}
+
 /// Line and message of a mistake, in one line; the message of an unknown key names it.
 pub(crate) fn error_position(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(1, |span| {
         text.get(..span.start)
             .map_or(1, |before| before.matches('\n').count() + 1)
     });
-    let message = error.message().trim().replace('\n', " ");
+    let message = without_value(error.message().trim()).replace('\n', " ");
     let key = text
         .lines()
         .nth(line - 1)
-        .and_then(|line| line.split_once('='));
+        .and_then(|line| Some(line.split_once('=')?.0.trim()))
+        // Not the begin of a value that has the sign in it.
+        .filter(|key| {
+            key.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        });
     match key {
-        Some((key, _)) if !message.contains(key.trim()) => {
-            format!("{line}: {}: {message}", key.trim())
-        }
+        Some(key) if !message.contains(key) => format!("{line}: {key}: {message}"),
         _ => format!("{line}: {message}"),
     }
 }

@@ -93,7 +93,7 @@ impl FleetConfig {
                 if let StoreUrl::Sqlite(path) = &store
                     && path.is_relative()
                 {
-                    bail!("fleet: url: '{url}' is not absolute: sqlite:///DIR/FILE");
+                    bail!("fleet: url: its path is not absolute: sqlite:///DIR/FILE");
                 }
                 let access = store_url::access(&store, ca_file).context("fleet")?;
                 Place::Store(store, access)
@@ -136,7 +136,7 @@ impl FleetConfig {
             return Ok(FramePlace::Directory(PathBuf::from(text)));
         }
         if !s3::is_s3(text) {
-            bail!("'{text}' is no place for files: /DIRECTORY, or s3+https://HOST/BUCKET/FOLDER");
+            bail!("this is no place for files: /DIRECTORY, or s3+https://HOST/BUCKET/FOLDER");
         }
         let place = s3::Place::parse(text)?;
         let ca_file = self.ca_file.as_deref().filter(|_| place.is_https());

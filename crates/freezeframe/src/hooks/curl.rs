@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::address::Address;
 use super::failure::{Failure, judge};
 
-/// Where to post to.
+/// Where to post to; its address shows without what is secret of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Target {
-    pub(super) url: String,
+    pub(super) address: Address,
     /// Certificates that are trusted instead of the system's.
     pub(super) ca_file: Option<PathBuf>,
 }
@@ -20,14 +21,17 @@ pub(super) fn post(
     body: &str,
     deadline: Duration,
 ) -> Result<(), Failure> {
-    let url = target.url.as_str();
-    let whom = url.split('/').nth(2).unwrap_or(url);
+    let (url, whom) = (target.address.whole(), &target.address.authority);
     let mut lines = vec!["Content-Type: application/json".to_owned()];
     lines.extend_from_slice(headers);
     let ca_file = target.ca_file.as_deref();
     match transport::curl::exchange("POST", url, &lines, body.as_bytes(), ca_file, deadline) {
         Ok(answer) => judge(whom, answer.status),
-        Err(said) => Err(Failure::Later(format!("{whom}: {said}"))),
+        Err(said) => {
+            // curl shows an address that it cannot read in the lines behind the first.
+            let said = said.lines().next().unwrap_or_default();
+            Err(Failure::Later(format!("{whom}: {said}")))
+        }
     }
 }
 
@@ -163,7 +167,9 @@ mod tests {
 
         fn target(&self, host: &str, ca_file: Option<String>) -> Target {
             Target {
-                url: format!("https://{host}:{}/hook?a=b", self.port),
+                address: format!("https://{host}:{}/hook?a=b", self.port)
+                    .parse()
+                    .unwrap(),
                 ca_file: ca_file.map(PathBuf::from),
             }
         }
@@ -283,6 +289,27 @@ mod tests {
                 panic!("{result:?}");
             };
             assert!(said.contains("curl") && said.contains("SSL"), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_curl_cannot_read_is_not_told() {
+        if transport::curl::installed().is_none() {
+            eprintln!("skipped: curl is not installed");
+            return;
+        }
+        for url in [
+            "https://127.0.0.1:1/{T0K3N",
+            "https://u:T0K3N@127.0.0.1:1/[",
+        ] {
+            let target = Target {
+                address: url.parse().unwrap(),
+                ca_file: None,
+            };
+            let Err(Failure::Later(said)) = post(&target, &[], BODY, LONG) else {
+                panic!("nobody listens there");
+            };
+            assert!(said.contains("curl") && !said.contains("T0K3N"), "{said}");
         }
     }
 }

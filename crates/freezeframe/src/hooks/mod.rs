@@ -6,6 +6,7 @@
 //! recorders only ever send to a channel. Each hook has a queue of files and a thread, so a receiver that hangs holds
 //! up nobody else. https goes through curl.
 
+mod address;
 mod config;
 mod curl;
 mod event_kind;

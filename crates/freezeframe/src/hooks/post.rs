@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::config::Address;
+use super::address::Address;
 use super::failure::{Failure, judge};
 
 /// Posts, and judges the status of the answer.
@@ -56,12 +56,7 @@ mod tests {
             stream.write_all(answer.as_bytes()).unwrap();
             String::from_utf8(got).unwrap()
         });
-        let address = Address {
-            host: "127.0.0.1".to_owned(),
-            port,
-            authority: format!("127.0.0.1:{port}"),
-            path: "/hook?a=b".to_owned(),
-        };
+        let address = format!("http://127.0.0.1:{port}/hook?a=b").parse().unwrap();
         (address, thread)
     }
 
@@ -105,12 +100,7 @@ mod tests {
     fn a_receiver_that_is_silent_or_away_is_tried_later() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let address = Address {
-            host: "127.0.0.1".to_owned(),
-            port,
-            authority: "silent".to_owned(),
-            path: "/".to_owned(),
-        };
+        let address: Address = format!("http://127.0.0.1:{port}").parse().unwrap();
         let result = post(&address, &[], "{}", Duration::from_millis(300));
         assert!(matches!(result, Err(Failure::Later(_))), "{result:?}");
         drop(listener);

@@ -45,7 +45,8 @@ impl FromStr for MetricsFrom {
         let command = text.strip_prefix("command:").unwrap_or_default();
         let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
         match words.is_empty() {
-            true => Err(format!("'{text}' is neither file:PATH nor command:PROGRAM")),
+            // It may hold a secret: `cmd:aws --secret x`.
+            true => Err("file:PATH or command:PROGRAM expected".to_owned()),
             false => Ok(Self::Command(words)),
         }
     }
@@ -170,8 +171,9 @@ mod tests {
             let refused = from(&format!("file:{}", path.display())).read(|| false);
             assert_eq!(refused.unwrap_err(), "it is no regular file", "{path:?}");
         }
-        for wrong in ["", "command:", "file:", "http://x"] {
-            assert!(wrong.parse::<MetricsFrom>().is_err(), "{wrong}");
+        for wrong in ["", "command:", "file:", "http://x", "cmd:aws --secret x"] {
+            let told = wrong.parse::<MetricsFrom>().unwrap_err();
+            assert_eq!(told, "file:PATH or command:PROGRAM expected", "{wrong}");
         }
     }
 
