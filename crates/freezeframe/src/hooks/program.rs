@@ -1,24 +1,30 @@
 //! A hook that is a program: what its end means.
+//!
+//! **What it prints is no message of ours**: it may be a token, an address with one, all that `curl -v` sends. It goes
+//! to a file that only we can read; the message names the file.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
+use store::write_private;
 use transport::program::{Limits, output};
 
 use super::failure::Failure;
 
-/// Bytes of each of a program's outputs that are kept for the message.
+/// Bytes of each of a program's outputs that are kept.
 const OUTPUT_BYTES_MAX: usize = 2048;
 
 /// What a program exits with when it wants to be run again later (sysexits.h, EX_TEMPFAIL).
 const TRY_AGAIN: i32 = 75;
 
-/// Runs it.
+/// Runs it. What it prints and then fails goes to `output_file`, in the place of what the last failure printed.
 pub(super) fn run(
     program: &[String],
     environment: &BTreeMap<String, String>,
     input: &[u8],
     deadline: Duration,
+    output_file: &Path,
 ) -> Result<(), Failure> {
     let limits = Limits {
         deadline,
@@ -29,31 +35,48 @@ pub(super) fn run(
             true => Failure::Never(error.said),
             false => Failure::Later(error.said),
         })?;
-    let said = [ended.stdout, ended.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let said = said.trim();
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!(": {said}")
-    };
+    if ended.status.success() {
+        return Ok(());
+    }
+    let said = kept(&[ended.stdout, ended.stderr].concat(), output_file);
     match ended.status.code() {
-        Some(0) => Ok(()),
         Some(TRY_AGAIN) => Err(Failure::Later(format!("exit status {TRY_AGAIN}{said}"))),
         _ => Err(Failure::Never(format!("{}{said}", ended.status))),
     }
 }
 
+/// Keeps what a program printed; how much it is and where, for a message.
+fn kept(printed: &[u8], output_file: &Path) -> String {
+    let bytes = printed.len();
+    if bytes == 0 {
+        return String::new();
+    }
+    let dir = output_file.parent().unwrap_or(output_file);
+    let written = std::fs::create_dir_all(dir)
+        .map_err(|error| error.to_string())
+        .and_then(|()| write_private(output_file, printed).map_err(|error| error.to_string()));
+    match written {
+        Ok(()) => format!("; it printed {bytes} bytes, see {}", output_file.display()),
+        Err(error) => format!("; it printed {bytes} bytes, which could not be kept: {error}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Instant;
 
     use super::*;
 
-    fn shell(line: &str, deadline: Duration) -> Result<(), Failure> {
+    fn shell_to(line: &str, deadline: Duration, output_file: &Path) -> Result<(), Failure> {
         let program = ["/bin/sh", "-c", line].map(str::to_owned);
         let environment = BTreeMap::from([("FREEZEFRAME_EVENT".to_owned(), "start".to_owned())]);
-        run(&program, &environment, b"{\"a\":1}", deadline)
+        run(&program, &environment, b"{\"a\":1}", deadline, output_file)
+    }
+
+    fn shell(line: &str, deadline: Duration) -> Result<(), Failure> {
+        let dir = tempfile::tempdir().unwrap();
+        shell_to(line, deadline, &dir.path().join("x.output"))
     }
 
     const LONG: Duration = Duration::from_secs(60);
@@ -67,32 +90,71 @@ mod tests {
     #[test]
     fn an_end_says_whether_to_try_again() {
         assert_eq!(
-            shell("echo busy; exit 75", LONG),
-            Err(Failure::Later("exit status 75: busy".to_owned()))
+            shell("exit 75", LONG),
+            Err(Failure::Later("exit status 75".to_owned()))
         );
         assert_eq!(
-            shell("echo no >&2; exit 3", LONG),
-            Err(Failure::Never("exit status: 3: no".to_owned()))
+            shell("exit 3", LONG),
+            Err(Failure::Never("exit status: 3".to_owned()))
         );
         let nowhere = run(
             &["/nonexistent/program".to_owned()],
             &BTreeMap::new(),
             b"",
             LONG,
+            Path::new("/dev/null"),
         );
         assert!(matches!(nowhere, Err(Failure::Never(_))), "{nowhere:?}");
     }
 
     #[test]
-    fn output_without_end_is_bounded_and_input_need_not_be_read() {
-        let failed = shell("head -c 10000000 /dev/zero | tr '\\0' x; exit 1", LONG);
-        let Err(Failure::Never(said)) = failed else {
-            panic!("{failed:?}");
+    fn what_a_program_prints_is_in_a_file_and_not_in_the_message() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("hooks/x.output");
+        for (line, printed) in [
+            (
+                "echo '401 for https://api.example/v2?token=A1B2C3'; exit 1",
+                "401 for https://api.example/v2?token=A1B2C3\n",
+            ),
+            (
+                "echo '> Authorization: Bearer A1B2C3' >&2; exit 75",
+                "> Authorization: Bearer A1B2C3\n",
+            ),
+        ] {
+            let failed = shell_to(line, LONG, &file).unwrap_err();
+            let (Failure::Later(said) | Failure::Never(said)) = failed;
+            let bytes = format!("it printed {} bytes, see {}", printed.len(), file.display());
+            assert!(
+                said.contains("exit status") && said.contains(&bytes),
+                "{said}"
+            );
+            assert!(!said.contains("A1B2C3"), "{said}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), printed);
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        // A disk that refuses costs the text, and it is not said instead.
+        let line = "echo A1B2C3; exit 1";
+        let Err(Failure::Never(said)) = shell_to(line, LONG, Path::new("/dev/null/x/y")) else {
+            panic!("it failed");
         };
-        assert!(said.len() < 2 * OUTPUT_BYTES_MAX + 100, "{}", said.len());
+        assert!(
+            said.contains("7 bytes, which could not be kept: "),
+            "{said}"
+        );
+        assert!(!said.contains("A1B2C3"), "{said}");
+    }
+
+    #[test]
+    fn output_without_end_is_bounded_and_input_need_not_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("x.output");
+        let line = "head -c 10000000 /dev/zero | tr '\\0' x; exit 1";
+        let failed = shell_to(line, LONG, &file);
+        assert!(matches!(failed, Err(Failure::Never(_))), "{failed:?}");
+        assert_eq!(file.metadata().unwrap().len(), OUTPUT_BYTES_MAX as u64);
         let program = ["/bin/true".to_owned()];
         let much = vec![b'x'; 1 << 20];
-        assert_eq!(run(&program, &BTreeMap::new(), &much, LONG), Ok(()));
+        assert_eq!(run(&program, &BTreeMap::new(), &much, LONG, &file), Ok(()));
     }
 
     #[test]

@@ -127,6 +127,11 @@ impl Queue {
         let _ = std::fs::remove_file(self.dir.join(name));
     }
 
+    /// The file for what the hook's program prints, beside the queue.
+    pub(super) fn output_file(&self) -> PathBuf {
+        self.dir.with_extension("output")
+    }
+
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }

@@ -1,5 +1,6 @@
 //! The thread of one hook: delivers its queue, and tries again.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -95,7 +96,7 @@ impl Worker {
         };
         let name = name.clone();
         let age_ms = kernel::clock::wall_ms().saturating_sub(queued.told_wall_ms);
-        let result = deliver(&self.hook, &name, queued);
+        let result = deliver(&self.hook, &name, queued, &self.queue.output_file());
         let given_up = match &result {
             Ok(()) => {
                 self.state.delivered.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +144,7 @@ fn queued(event: Event) -> Queued {
     }
 }
 
-fn deliver(hook: &Hook, name: &str, queued: &Queued) -> Result<(), Failure> {
+fn deliver(hook: &Hook, name: &str, queued: &Queued, output_file: &Path) -> Result<(), Failure> {
     let mut body = queued.body.clone();
     // The same for every attempt, so that a receiver can tell one that came twice.
     let delivery = name.trim_end_matches(".json");
@@ -155,6 +156,7 @@ fn deliver(hook: &Hook, name: &str, queued: &Queued) -> Result<(), Failure> {
             &queued.environment,
             input.as_bytes(),
             hook.deadline,
+            output_file,
         );
     }
     let now_ms = kernel::clock::wall_ms();
