@@ -250,6 +250,34 @@ fn says(rule: &str, changes: &[Change]) -> Option<(Severity, String)> {
 }
 
 #[test]
+fn strangers_are_told_no_host_no_path_and_no_program() {
+    let changes = [
+        Host("payroll-web3.acme.internal", "login"),
+        Fact("place.datadir.path", "/srv/acme_prod/mysql"),
+        Fact("place.datadir.free_bytes", "209715200"),
+    ];
+    let mut all = healthy();
+    all.extend(changes);
+    let lines = audit(&look(&all)).lines;
+    let of = |rule: &str| lines.iter().find(|line| line.rule == rule).unwrap();
+    let (names, space) = (of("name-resolution"), of("disk-space"));
+    assert!(names.saw.contains("payroll-web3") && space.saw.contains("acme_prod"));
+    assert!(
+        names.shared.contains("1 other hosts (such as (hidden))"),
+        "{}",
+        names.shared
+    );
+    assert!(
+        space.shared.contains("has 200 MiB free of 100 GiB"),
+        "{}",
+        space.shared
+    );
+    for line in &lines {
+        assert!(!line.shared.contains("acme"), "{}", line.shared);
+    }
+}
+
+#[test]
 fn a_healthy_server_gets_no_line_and_every_rule_is_judged() {
     let audit = audit(&look(&healthy()));
     assert_eq!(audit.lines, []);

@@ -35,7 +35,15 @@ pub(crate) enum Untold {
 }
 
 /// What a rule saw, in words.
-pub(crate) type Judged = Result<(Severity, String), Untold>;
+#[derive(Debug)]
+pub(crate) struct Saw {
+    pub(crate) text: String,
+    /// The same without what may name a host, a path, a program.
+    pub(crate) shared: String,
+}
+
+/// What came of a rule.
+pub(crate) type Judged = Result<(Severity, Saw), Untold>;
 
 /// A rule that found a problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -46,6 +54,9 @@ pub struct AuditLine {
     pub severity: Severity,
     /// The problem, with the value that was read.
     pub saw: String,
+    /// The same for strangers: what may name a host, a path or a program is hidden.
+    #[serde(skip)]
+    pub shared: String,
     /// Why it matters.
     pub why: &'static str,
     /// The cause of the catalogue that it may become; some rules have none.
@@ -94,7 +105,8 @@ pub fn audit(look: &Look) -> Audit {
             Ok((severity, saw)) => audit.lines.push(AuditLine {
                 rule: id,
                 severity,
-                saw,
+                saw: saw.text,
+                shared: saw.shared,
                 why: &rule.why,
                 cause: rule.cause.as_deref(),
                 remedy: rule

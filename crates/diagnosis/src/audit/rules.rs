@@ -82,7 +82,7 @@ mod tests {
     use expression::Expression;
 
     use super::super::special;
-    use super::super::steps::{Test, What};
+    use super::super::steps::{Test, What, is_of_few};
     use super::*;
 
     /// The names that a line asks for, and the one that it gives a value.
@@ -126,6 +126,30 @@ mod tests {
         let patterns = expressions.into_iter().flat_map(Expression::patterns);
         asked.extend(patterns.map(str::to_owned));
         (asked, given)
+    }
+
+    /// Facts whose text may name somebody: strangers do not get it.
+    const HIDDEN: [&str; 4] = [
+        "place.datadir.mount_options",
+        "server.version",
+        "sysctl.kernel.core_pattern",
+        "variables.time_zone",
+    ];
+
+    #[test]
+    fn of_each_text_it_is_known_whether_strangers_may_read_it() {
+        let steps = rules().iter().flat_map(|rule| &rule.judge.0);
+        for step in steps {
+            let Step::Read {
+                what: What::Text(name),
+                ..
+            } = step
+            else {
+                continue;
+            };
+            let is_known = is_of_few(name) != HIDDEN.contains(&name.as_str());
+            assert!(special::named(name).is_some() || is_known, "{name}");
+        }
     }
 
     #[test]

@@ -14,18 +14,43 @@ const GIB: f64 = (1_u64 << 30) as f64;
 
 type Read<T> = Result<T, Untold>;
 
+/// What stands for a text that may name somebody.
+const HIDDEN: &str = "(hidden)";
+
 /// What was read, as a number for conditions and as a text for people.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     pub(super) number: f64,
     pub(super) text: String,
+    /// The text as strangers may read it.
+    pub(super) shared: String,
 }
 
 impl Value {
+    /// A number with its text.
+    pub(super) fn of_number(number: f64, text: String) -> Self {
+        Self {
+            number,
+            shared: text.clone(),
+            text,
+        }
+    }
+
+    /// A text of our own, or one of the few that a setting may have.
     pub(super) fn of_text(text: impl Into<String>) -> Self {
+        Self::of_number(f64::NAN, text.into())
+    }
+
+    /// A text that may name a host, a path, a program.
+    pub(super) fn of_name(text: impl Into<String>) -> Self {
+        Self::of_both(text, HIDDEN)
+    }
+
+    pub(super) fn of_both(text: impl Into<String>, shared: impl Into<String>) -> Self {
         Self {
             number: f64::NAN,
             text: text.into(),
+            shared: shared.into(),
         }
     }
 }
@@ -43,17 +68,17 @@ static ALL: &[(&str, Special)] = &[
     ("memory_limit_is", |look| text(memory_limit(look)?.1)),
     ("dirty_limit", |look| number(dirty_limit(look)?)),
     ("largest_buffer", |look| text(largest_buffer(look))),
-    ("core_program", |look| text(look.fact("sysctl.kernel.core_pattern")?.split_whitespace().next().unwrap_or_default())),
+    ("core_program", |look| name(look.fact("sysctl.kernel.core_pattern")?.split_whitespace().next().unwrap_or_default())),
     ("cpu_quota", |look| text(look.fact("cgroup.cpu_max")?.replace(' ', " of each "))),
     ("slowest_disk", |look| text(slowest_flush(look)?.0)),
     ("slowest_flush_ms", |look| number(slowest_flush(look)?.1)),
     ("slowest_flushes", |look| number(slowest_flush(look)?.2)),
-    ("fullest_place", |look| text(fullest_place(look)?.1)),
-    ("fullest_is_nearly_full", |look| number(f64::from(u8::from(fullest_place(look)?.0)))),
+    ("fullest_place", |look| fullest_place(look).map(|place| Value::of_both(place.text, place.shared))),
+    ("fullest_is_nearly_full", |look| number(f64::from(u8::from(fullest_place(look)?.is_nearly_full)))),
     ("redo_capacity", |look| number(redo_capacity(look)?)),
     ("checkpoint_age", |look| number(checkpoint(look)?.0)),
     ("checkpoint_age_max", |look| number(checkpoint(look)?.1)),
-    ("remote_host", |look| text(*remote_hosts(look)?.first().ok_or(Fine)?)),
+    ("remote_host", |look| name(*remote_hosts(look)?.first().ok_or(Fine)?)),
     ("remote_hosts", |look| number(remote_hosts(look)?.len() as f64)),
     ("slow_logins", |look| number(sessions(look)?.longest.iter().filter(|one| is_slow_login(one)).count() as f64)),
     ("metadata_lock_waiters", |look| number(in_state(sessions(look)?, &[METADATA]))),
@@ -70,12 +95,15 @@ pub(super) fn named(name: &str) -> Option<Special> {
 }
 
 fn number(number: f64) -> Read<Value> {
-    let text = number.to_string();
-    Ok(Value { number, text })
+    Ok(Value::of_number(number, number.to_string()))
 }
 
 fn text(text: impl Into<String>) -> Read<Value> {
     Ok(Value::of_text(text))
+}
+
+fn name(name: impl Into<String>) -> Read<Value> {
+    Ok(Value::of_name(name))
 }
 
 /// How many numbers a kernel list such as `0-1,4` holds.
@@ -154,9 +182,18 @@ const PLACES: [(&str, &str); 4] = [
     ("log_bin", "the directory of the binary log"),
 ];
 
-/// The directory with least room left of those that have little, in words, and whether it has hardly any.
-fn fullest_place(look: &Look) -> Read<(bool, String)> {
-    let mut worst: Option<(f64, bool, String)> = None;
+/// A directory that has little room left.
+struct Fullest {
+    /// It has hardly any.
+    is_nearly_full: bool,
+    text: String,
+    /// The same without its path.
+    shared: String,
+}
+
+/// The directory with least room left of those that have little.
+fn fullest_place(look: &Look) -> Read<Fullest> {
+    let mut worst: Option<(f64, Fullest)> = None;
     let mut known = false;
     for (place, what) in PLACES {
         let fact = |part: &str| format!("place.{place}.{part}");
@@ -167,15 +204,20 @@ fn fullest_place(look: &Look) -> Read<(bool, String)> {
         known = true;
         if total > 0.0 && ((free / total < 0.05 && free < 20.0 * GIB) || free < GIB) {
             let is_nearly_full = free / total < 0.01 || free < 256.0 * MIB;
-            let text = format!(
-                "{what} ({}) has {} free of {} ({})",
-                look.fact(&fact("path")).unwrap_or(place),
+            let path = look.fact(&fact("path")).unwrap_or(place);
+            let has = format!(
+                "has {} free of {} ({})",
                 show(free, Show::Bytes),
                 show(total, Show::Bytes),
                 show(free / total, Show::Percent)
             );
-            if worst.as_ref().is_none_or(|(least, ..)| free < *least) {
-                worst = Some((free, is_nearly_full, text));
+            if worst.as_ref().is_none_or(|(least, _)| free < *least) {
+                let fullest = Fullest {
+                    is_nearly_full,
+                    text: format!("{what} ({path}) {has}"),
+                    shared: format!("{what} {has}"),
+                };
+                worst = Some((free, fullest));
             }
         }
         if let (Ok(total), Ok(free)) = (number("inodes"), number("free_inodes"))
@@ -187,14 +229,19 @@ fn fullest_place(look: &Look) -> Read<(bool, String)> {
                 show(free, Show::Count),
                 show(total, Show::Count)
             );
-            worst.get_or_insert((0.0, true, text));
+            let fullest = Fullest {
+                is_nearly_full: true,
+                shared: text.clone(),
+                text,
+            };
+            worst.get_or_insert((0.0, fullest));
         }
     }
     if !known {
         return Err(look.missing("place.datadir.bytes"));
     }
-    let (_, is_nearly_full, text) = worst.ok_or(Fine)?;
-    Ok((is_nearly_full, text))
+    let (_, fullest) = worst.ok_or(Fine)?;
+    Ok(fullest)
 }
 
 /// Bytes that the redo log holds.

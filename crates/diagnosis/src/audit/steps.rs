@@ -8,7 +8,7 @@ use serde::de::value::{Error, StrDeserializer};
 
 use super::Untold::{self, Fine};
 use super::special::{self, Value};
-use super::{Judged, Look, Severity};
+use super::{Judged, Look, Saw, Severity};
 use crate::evaluate::measure_of;
 use crate::human::{Show, show};
 use crate::names::{Compiled, NamePattern};
@@ -186,13 +186,19 @@ impl What {
             Self::Number(expression, unit) => {
                 let number = value(expression, look, known)?;
                 let text = unit.map_or_else(|| number.to_string(), |unit| show(number, unit));
-                Ok(Value { number, text })
+                Ok(Value::of_number(number, text))
             }
             Self::Text(name) => match special::named(name) {
                 Some(special) => special(look),
-                None => look.fact(name).map(Value::of_text),
+                None => look.fact(name).map(|text| match is_of_few(name) {
+                    true => Value::of_text(text),
+                    false => Value::of_name(text),
+                }),
             },
-            Self::Words(words) => Ok(Value::of_text(filled(words, known))),
+            Self::Words(words) => {
+                let filled = filled(words, known);
+                Ok(Value::of_both(filled.text, filled.shared))
+            }
         }
     }
 }
@@ -240,14 +246,54 @@ fn value(expression: &Expression, look: &Look, known: &Known) -> Result<f64, Unt
 }
 
 /// The words with the texts of the values that they name.
-fn filled(words: &str, known: &Known) -> String {
+fn filled(words: &str, known: &Known) -> Saw {
     let mut parts = words.split('{');
-    let mut text = parts.next().unwrap_or_default().to_owned();
+    let first = parts.next().unwrap_or_default().to_owned();
+    let mut saw = Saw {
+        shared: first.clone(),
+        text: first,
+    };
     for (name, rest) in parts.filter_map(|part| part.split_once('}')) {
-        text += known.get(name).map_or("", |value| &value.text);
-        text += rest;
+        let value = known.get(name);
+        saw.text += value.map_or("", |value| &value.text);
+        saw.shared += value.map_or("", |value| &value.shared);
+        saw.text += rest;
+        saw.shared += rest;
     }
-    text
+    saw
+}
+
+/// Facts whose text is a number, or one of the few that the kernel or the server know: they name nobody.
+const OF_FEW: [&str; 25] = [
+    "cgroup.cpu_max",
+    "limits.core_bytes",
+    "place.datadir.file_system",
+    "server.allocator",
+    "sysctl.net.core.somaxconn",
+    "sysctl.net.ipv4.tcp_max_syn_backlog",
+    "sysctl.vm.swappiness",
+    "thp.defrag",
+    "thp.enabled",
+    "thp.server",
+    "variables.back_log",
+    "variables.general_log",
+    "variables.innodb_doublewrite",
+    "variables.innodb_doublewrite_files",
+    "variables.innodb_flush_log_at_trx_commit",
+    "variables.innodb_flush_method",
+    "variables.innodb_numa_interleave",
+    "variables.log_output",
+    "variables.open_files_limit",
+    "variables.performance_schema",
+    "variables.query_cache_type",
+    "variables.skip_name_resolve",
+    "variables.slow_query_log",
+    "variables.sync_binlog",
+    "variables.thread_handling",
+];
+
+pub(super) fn is_of_few(fact: &str) -> bool {
+    OF_FEW.contains(&fact)
 }
 
 #[cfg(test)]

@@ -424,6 +424,9 @@ pub(crate) struct Check {
     /// Exit with 4 if a serious risk was found
     #[arg(long)]
     pub(crate) exit_code: bool,
+    /// JSON without texts of the server, of sessions and of the host: for support-bundle
+    #[arg(long, hide = true, requires = "json")]
+    pub(crate) redact: bool,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
 }

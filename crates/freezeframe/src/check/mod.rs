@@ -4,6 +4,7 @@ mod account;
 mod audit;
 mod reachability;
 mod rights;
+mod shared;
 mod stalls;
 
 use std::process::ExitCode;
@@ -87,7 +88,10 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
             answer["too_small"] = json!(too_small);
             answer["fleet"] = json!(fleet.as_ref().map(FleetReached::as_json));
             answer["audit"] = audit::as_json(&audit, took_ms);
-            answers.push(answer);
+            answers.push(match args.redact {
+                true => shared::of(answer, &audit),
+                false => answer,
+            });
         } else {
             output::print(&as_text(&name, &checked, unreached.as_ref()))?;
             match account {
