@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+/// The recorder's unit.
+pub(super) const SERVICE: &str = "freezeframe";
+
 /// Bytes of an answer that are kept.
 const ANSWER_BYTES_MAX: u64 = 4 << 20;
 

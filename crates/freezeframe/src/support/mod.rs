@@ -1,6 +1,9 @@
 //! `freezeframe support-bundle`: one file for whoever helps, without what is nobody's business.
 
 mod collect;
+mod directory;
+mod known;
+mod log;
 mod scrub;
 mod settings;
 mod tar;
@@ -17,13 +20,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use model::OrderBy;
 use serde_json::{Value, json};
-use server::find_login;
 
 use crate::args::SupportBundle;
 use crate::config::Config;
-use crate::targets::login_options;
-use crate::{episodes, export, self_test};
+use crate::episodes::{self, Episode};
+use crate::{export, self_test};
 
+use self::collect::SERVICE;
 use self::scrub::Scrub;
 use self::tar::Tar;
 
@@ -52,8 +55,9 @@ incidents.json       the incidents
 stalls.json          all stalls, captured or not
 incidents/N.frame    the last incidents, latest first, as export --redact writes them
 
-Removed everywhere: passwords, tokens and addresses of hooks, the texts of the configuration, users, hosts. Parentheses
-say what was removed. A part that is missing says why.
+Removed everywhere: passwords, tokens and addresses of hooks, the texts of the configuration; parentheses say what was
+removed. Users, hosts, and names of servers and files are replaced, the same one by the same word in every part and in the
+incidents: host_…, user_…, dir_…. A part that is missing says why.
 ";
 
 /// A part of the bundle.
@@ -112,14 +116,45 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
             Vec::new(),
         ),
     };
-    let mut scrub = names_and_secrets(args, &config);
-    for text in &texts {
-        scrub.add_setting(text);
-    }
+    let salt = export::random_salt()?;
+    let mut scrub = Scrub::new(&salt);
+    known::of_login(&mut scrub, args, &config);
+    known::of_settings(&mut scrub, &texts);
+    known::of_service(&mut scrub);
     let frames = latest(&dir);
     for (_, summary) in &frames {
-        scrub.add_name("host", &summary.host);
+        scrub.add_host(&summary.host);
+        scrub.add_label(&summary.server.label);
+        known::of_incident(&mut scrub, &summary.id);
     }
+    let stalls = episodes::read(&dir);
+    for stall in &stalls {
+        known::of_server(&mut scrub, &stall.server);
+        if let Some(id) = &stall.incident {
+            known::of_incident(&mut scrub, id);
+        }
+    }
+    let listed = directory::listed(&dir, &mut scrub);
+    progress("check");
+    let checked = check(args);
+    known::of_check(&mut scrub, checked.as_deref().unwrap_or_default());
+    progress("log and metrics");
+    let metrics = match config.listen {
+        Some(listen) => collect::metrics(listen),
+        None => Err("no status address is configured (listen)".to_owned()),
+    };
+    known::of_metrics(&mut scrub, metrics.as_deref().unwrap_or_default());
+    let journal = [
+        "--unit=freezeframe",
+        "--no-pager",
+        "--quiet",
+        "--output=short-iso",
+    ];
+    let mut journalctl = Command::new("journalctl");
+    journalctl.args(journal).args(["--lines", LOG_LINES]);
+    let log = collect::program(&mut journalctl, LOG_TIME_MAX);
+    let log = log.map(|log| log::shown(&log, &mut scrub));
+    // From here on all names are known.
     let mut parts = Parts {
         scrub,
         parts: Vec::new(),
@@ -130,31 +165,17 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     progress("self-test");
     let tested = self_test::test(args.dir.as_deref(), args.server.config.as_deref());
     parts.add_json("self-test.json", &tested.as_json());
-    progress("check");
-    parts.add("check.json", check(args));
-    progress("log and metrics");
-    let journal = [
-        "--unit=freezeframe",
-        "--no-pager",
-        "--quiet",
-        "--output=short-iso",
-    ];
-    let mut journalctl = Command::new("journalctl");
-    journalctl.args(journal).args(["--lines", LOG_LINES]);
-    parts.add("log.txt", collect::program(&mut journalctl, LOG_TIME_MAX));
+    parts.add("check.json", checked);
+    parts.add("log.txt", log);
     let unit = "--property=ActiveState,SubState,Result,NRestarts,ExecMainStatus,MemoryCurrent,CPUUsageNSec,ActiveEnterTimestamp";
     let mut systemctl = Command::new("systemctl");
-    systemctl.args(["show", "freezeframe", "--no-pager", unit]);
+    systemctl.args(["show", SERVICE, "--no-pager", unit]);
     parts.add("unit.txt", collect::program(&mut systemctl, LOG_TIME_MAX));
-    let metrics = match config.listen {
-        Some(listen) => collect::metrics(listen),
-        None => Err("no status address is configured (listen)".to_owned()),
-    };
     parts.add("metrics.txt", metrics);
-    parts.add("directory.txt", directory(&dir));
+    parts.add("directory.txt", listed);
     parts.add_json("incidents.json", &incidents(&frames));
-    parts.add_json("stalls.json", &stalls(&dir));
-    add_incidents(&mut parts, &frames, usize::from(args.incidents))?;
+    parts.add_json("stalls.json", &latest_stalls(&stalls));
+    add_incidents(&mut parts, &frames, usize::from(args.incidents), &salt)?;
     output::clear_progress();
     let bytes = packed(&parts)?;
     store::write_private(&path, &bytes)?;
@@ -166,49 +187,6 @@ fn progress(what: &str) {
     if output::is_terminal() {
         output::progress(&format!("support bundle: {what}"));
     }
-}
-
-/// What is known to be nobody's business before anything is collected.
-fn names_and_secrets(args: &SupportBundle, config: &Config) -> Scrub {
-    let mut scrub = Scrub::default();
-    scrub.add_name("host", &recorder::host_name());
-    let options = login_options(&args.server, config);
-    scrub.add_name("user", &options.system_user);
-    if let Some(password) = &options.environment_password {
-        scrub.add_secret("password", password);
-    }
-    if let Some(path) = &options.password_file
-        && let Ok(text) = std::fs::read_to_string(path)
-        && let Some(line) = text.lines().next()
-    {
-        scrub.add_secret("password", line);
-    }
-    // Each password of the option file, whichever is the one that is used.
-    let usual = || options.home.as_ref().map(|home| home.join(".my.cnf"));
-    if let Some(path) = options.defaults_file.clone().or_else(usual)
-        && let Ok(text) = std::fs::read_to_string(path)
-    {
-        let settings = text.lines().filter_map(|line| line.split_once('='));
-        for (_, value) in settings.filter(|(name, _)| name.contains("pass")) {
-            scrub.add_secret("password", value.trim().trim_matches(['"', '\'']));
-        }
-    }
-    if let Ok(found) = find_login(&options) {
-        scrub.add_name("user", &found.login.user);
-        if let Some(password) = &found.login.password {
-            scrub.add_secret("password", password);
-        }
-        if let Some(host) = &found.host {
-            scrub.add_name("host", host);
-        }
-    }
-    if let Some(host) = &args.server.host {
-        scrub.add_name("host", host);
-    }
-    for secret in crate::hooks::secrets(&config.hooks) {
-        scrub.add_secret("secret of a hook", &secret);
-    }
-    scrub
 }
 
 fn version() -> Value {
@@ -236,7 +214,7 @@ fn check(args: &SupportBundle) -> Result<String, String> {
         return Err("left out (--no-check)".to_owned());
     }
     let mut command = Command::new("/proc/self/exe");
-    command.args(["check", "--json", "--look", "2s"]);
+    command.args(["check", "--json", "--redact", "--look", "2s"]);
     let server = &args.server;
     let texts = [
         ("--host", server.host.clone()),
@@ -261,33 +239,6 @@ fn check(args: &SupportBundle) -> Result<String, String> {
         }
     }
     collect::program(&mut command, CHECK_TIME_MAX)
-}
-
-/// The files of the recorder's directory, and of hooks that wait.
-fn directory(dir: &Path) -> Result<String, String> {
-    use std::os::unix::fs::MetadataExt;
-    let entries = std::fs::read_dir(dir).map_err(|error| error.to_string())?;
-    let mut lines: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let there = entry.path().symlink_metadata().ok()?;
-            let name = entry.file_name();
-            let (mode, bytes) = (there.mode(), there.len());
-            Some(format!(
-                "{mode:06o} {bytes:>12} {}\n",
-                output::plain(&name.to_string_lossy())
-            ))
-        })
-        .collect();
-    lines.order_by(|a, b| a.get(20..).cmp(&b.get(20..)));
-    let mut text = lines.concat();
-    let queues = std::fs::read_dir(dir.join("hooks")).into_iter().flatten();
-    for queue in queues.flatten() {
-        let waiting = std::fs::read_dir(queue.path()).map_or(0, Iterator::count);
-        let name = queue.file_name();
-        let _ = writeln!(text, "hooks/{}: {waiting} files", name.to_string_lossy());
-    }
-    Ok(text)
 }
 
 /// The incidents, the latest first.
@@ -315,8 +266,7 @@ fn incidents(frames: &[(PathBuf, store::IncidentSummary)]) -> Value {
     each.collect()
 }
 
-fn stalls(dir: &Path) -> Value {
-    let all = episodes::read(dir);
+fn latest_stalls(all: &[Episode]) -> Value {
     let from = all.len().saturating_sub(STALLS_MAX);
     // Without the words of what was felt: they may name things.
     let each = all.iter().skip(from).map(|stall| {
@@ -338,14 +288,14 @@ fn add_incidents(
     parts: &mut Parts,
     frames: &[(PathBuf, store::IncidentSummary)],
     count: usize,
+    salt: &[u8],
 ) -> Result<()> {
     let room = tempfile::tempdir().context("no temporary directory")?;
-    let salt = export::random_salt()?;
     for (index, (path, _)) in frames.iter().take(count).enumerate() {
         progress(&format!("incident {} of {count}", index + 1));
         let name = format!("incidents/{}.frame", index + 1);
-        match export::shared_file(path, &salt, room.path()) {
-            Ok(bytes) => match parts.scrub.find(&bytes) {
+        match export::shared_file(path, salt, room.path()) {
+            Ok(bytes) => match parts.scrub.find_in_frame(&bytes) {
                 None => parts.parts.push(Part {
                     name,
                     bytes,
@@ -369,7 +319,11 @@ fn packed(parts: &Parts) -> Result<Vec<u8>> {
     let now = u64::try_from(kernel::clock::wall_ms() / 1000).unwrap_or(0);
     let mut tar = Tar::default();
     for part in &parts.parts {
-        if let Some(what) = parts.scrub.find(&part.bytes) {
+        let found = match part.name.ends_with(".frame") {
+            true => parts.scrub.find_in_frame(&part.bytes),
+            false => parts.scrub.find(&part.bytes),
+        };
+        if let Some(what) = found {
             bail!(
                 "nothing was written: {what} would still be in {}; please report it",
                 part.name

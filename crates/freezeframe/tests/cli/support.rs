@@ -231,6 +231,83 @@ fn a_configuration_that_is_broken_is_bundled_without_being_quoted() {
     assert!(config.starts_with("# it is no TOML from line "), "{config}");
 }
 
+/// A service that records servers of a file: their hosts, labels and logins stand in no text of the configuration.
+#[test]
+fn what_the_service_was_told_of_on_its_command_line_is_taken_out() {
+    let stage = Stage::new(false);
+    let root = stage.0.path().display().to_string();
+    let write = |name: &str, text: &str, mode: u32| {
+        std::fs::write(stage.path(name), text).unwrap();
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(stage.path(name), mode).unwrap();
+    };
+    let unit = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*ExecStart*) echo 'ExecStart={{ path=/x ; argv[]=/x record --targets {root}/fleet.toml ; }}';;\n\
+         *) echo ActiveState=active;;\nesac\n"
+    );
+    write("bin/systemctl", &unit, 0o755);
+    let targets = format!(
+        "[[targets]]\nname = 'orchard-shop-1'\nhost = 'db7.orchard.example'\ndefaults_file = '{root}/target.cnf'\n\
+         labels = {{ team = 'gardeners' }}\n[[targets]]\nname = 'b'\nhost = 'dbq'\n"
+    );
+    write("fleet.toml", &targets, 0o600);
+    let login = "[client]\nuser=plumlogin\npassword=plumword\n";
+    write("target.cnf", login, 0o600);
+    let journal = "#!/bin/sh\ncat <<'END'\nfreezeframe started\norchard-shop-1: recording db7.orchard.example:3306\n\
+                   db7: gardeners, no login as plumlogin with plumword\ndbq: gone\n\
+                   hook page: gave up: exit status: 1: 401 for https://api.example/v2?token=A1B2C3\nEND\n";
+    write("bin/journalctl", journal, 0o755);
+    let state = stage.path("s3cret-dir");
+    let stalls = "{\"server\":\"orchard-shop-1\",\"onset_ms\":1,\"rule\":\"work-stops\"}\n\
+                  {\"server\":\"srv-orchard-mysqld-sock\",\"onset_ms\":2,\"rule\":\"work-stops\"}\n";
+    std::fs::write(state.join("stalls.jsonl"), stalls).unwrap();
+    std::fs::write(state.join("history-db8-orchard-example-3307.db"), "").unwrap();
+    let output = stage.run(&["--no-check"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let (_, files) = unpacked(&stage.path("b.tar.gz"));
+    for name in [
+        "orchard",
+        "db7",
+        "dbq",
+        "gardeners",
+        "plum",
+        "A1B2C3",
+        "s3cret",
+    ] {
+        // Three letters may stand in what is packed by chance.
+        let is_short = |file: &str| name.len() < 4 && file.ends_with(".frame");
+        let mut searched = files.iter().filter(|(file, _)| !is_short(file));
+        let at = searched.find(|(_, bytes)| holds(bytes, name));
+        assert!(
+            at.is_none(),
+            "{name} in {:?}",
+            at.map(|(file, bytes)| (file, String::from_utf8_lossy(bytes).into_owned()))
+        );
+    }
+    // The same by the same word in every part.
+    let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+    let stalls: Value = serde_json::from_str(&text("stalls.json")).unwrap();
+    let log = text("log.txt");
+    let is_in_log = |stall: &Value| {
+        let label = stall["server"].as_str().unwrap();
+        assert!(label.starts_with("dir_"), "{label}");
+        log.contains(&format!("{label}: recording host_"))
+    };
+    let stalls = stalls.as_array().unwrap();
+    assert!(stalls.iter().any(is_in_log), "{stalls:?}: {log}");
+    assert!(
+        text("directory.txt").contains(" history-dir_"),
+        "{}",
+        text("directory.txt")
+    );
+    assert!(
+        files.contains_key("incidents/1.frame"),
+        "{:?}",
+        files.keys()
+    );
+}
+
 #[test]
 fn a_server_that_answers_is_checked() {
     let server = server(&[]);

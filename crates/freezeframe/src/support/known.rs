@@ -1,0 +1,280 @@
+//! Where the names and secrets are that a bundle must not have: in the configuration, in every file that the running
+//! service was told of, and in what is bundled itself.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use server::find_login;
+
+use super::collect::{self, SERVICE};
+use super::scrub::Scrub;
+use super::settings::{self, Text};
+use crate::args::SupportBundle;
+use crate::config::Config;
+use crate::targets::login_options;
+
+/// More of a file of settings is not read.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// How long systemd may take.
+const UNIT_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Labels of metrics whose values are words of ours.
+const OWN_LABELS: [&str; 5] = ["cause", "format", "version", "what", "why"];
+
+/// What is known before anything is collected.
+pub(super) fn of_login(scrub: &mut Scrub, args: &SupportBundle, config: &Config) {
+    scrub.add_host(&recorder::host_name());
+    let options = login_options(&args.server, config);
+    scrub.add_name("user", &options.system_user);
+    if let Some(password) = &options.environment_password {
+        scrub.add_secret("password", password);
+    }
+    if let Some(path) = &options.password_file {
+        secret_file(scrub, "password", path);
+    }
+    // Each password of the option file, whichever is the one that is used.
+    let usual = || options.home.as_ref().map(|home| home.join(".my.cnf"));
+    if let Some(path) = options.defaults_file.clone().or_else(usual) {
+        option_file(scrub, &path);
+    }
+    if let Ok(found) = find_login(&options) {
+        scrub.add_name("user", &found.login.user);
+        if let Some(password) = &found.login.password {
+            scrub.add_secret("password", password);
+        }
+        if let Some(host) = &found.host {
+            scrub.add_host(host);
+        }
+    }
+    if let Some(host) = &args.server.host {
+        scrub.add_host(host);
+    }
+    for secret in crate::hooks::secrets(&config.hooks) {
+        scrub.add_secret("secret of a hook", &secret);
+    }
+}
+
+/// The texts of a configuration or of a file of targets, and of the files that it names.
+pub(super) fn of_settings(scrub: &mut Scrub, texts: &[Text]) {
+    for text in texts {
+        let (section, name) = text.key.rsplit_once('.').unwrap_or(("", text.key.as_str()));
+        match name {
+            _ if section.ends_with(".labels") => scrub.add_name("name", &text.value),
+            "host" => scrub.add_host(&text.value),
+            "user" => scrub.add_name("user", &text.value),
+            "name" if section == "targets" => scrub.add_label(&text.value),
+            "socket" => scrub.add_path(&text.value),
+            "url" => scrub.add_host(host_of(&text.value)),
+            "password_file" => secret_file(scrub, "password", Path::new(&text.value)),
+            "secret_file" => secret_file(scrub, "secret of a hook", Path::new(&text.value)),
+            "defaults_file" => option_file(scrub, Path::new(&text.value)),
+            _ => {}
+        }
+        scrub.add_setting(text);
+    }
+}
+
+/// The host in an address; a hook is called by it.
+fn host_of(url: &str) -> &str {
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let (_, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => host,
+    }
+}
+
+/// What the running service was told of on its command line.
+pub(super) fn of_service(scrub: &mut Scrub) {
+    let mut systemctl = Command::new("systemctl");
+    systemctl.args(["show", SERVICE, "--no-pager", "--property=ExecStart"]);
+    // Where no systemd is, there is no such service.
+    if let Ok(shown) = collect::program(&mut systemctl, UNIT_TIME_MAX) {
+        for (name, value) in arguments(&shown) {
+            let path = Path::new(&value);
+            match name.as_str() {
+                "targets" | "config" => of_settings(scrub, &settings::shown(path).1),
+                "defaults-file" => option_file(scrub, path),
+                "password-file" => secret_file(scrub, "password", path),
+                "host" => scrub.add_host(&value),
+                "user" => scrub.add_name("user", &value),
+                "socket" => scrub.add_path(&value),
+                _ => {}
+            }
+            if value.starts_with('/') || value.contains("://") {
+                let key = format!("--{name}");
+                scrub.add_setting(&Text { key, value });
+            }
+        }
+    }
+}
+
+/// The options of a service's command lines, as `systemctl show` prints them: `argv[]=/usr/bin/x --name value ; …`.
+fn arguments(shown: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for line in shown.split("argv[]=").skip(1) {
+        let line = line.split(" ; ").next().unwrap_or_default();
+        let mut words = line.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let Some(option) = word.strip_prefix("--") else {
+                continue;
+            };
+            match option.split_once('=') {
+                Some((name, value)) => found.push((name.to_owned(), value.to_owned())),
+                None => {
+                    if let Some(value) = words.next_if(|word| !word.starts_with("--")) {
+                        found.push((option.to_owned(), value.to_owned()));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Servers as metrics, `check` and the list of stalls call them: by label, or by host and port.
+pub(super) fn of_server(scrub: &mut Scrub, name: &str) {
+    match name.rsplit_once(':') {
+        Some((host, label)) => {
+            scrub.add_host(host);
+            scrub.add_label(label);
+        }
+        None => scrub.add_label(name),
+    }
+}
+
+/// An incident's name: its server's label and a time.
+pub(super) fn of_incident(scrub: &mut Scrub, id: &str) {
+    let is_stamp = |text: &str| {
+        text.len() >= 16
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || b"TZ.".contains(&byte))
+    };
+    match id.rsplit_once('-').filter(|(_, stamp)| is_stamp(stamp)) {
+        Some((label, _)) => scrub.add_label(label),
+        None => scrub.add_label(id),
+    }
+}
+
+/// Servers, hooks and an owner's labels in metrics.
+pub(super) fn of_metrics(scrub: &mut Scrub, text: &str) {
+    for (name, value) in text.lines().flat_map(labels) {
+        match name {
+            "server" => of_server(scrub, value),
+            name if OWN_LABELS.contains(&name) => {}
+            _ => scrub.add_name("name", value),
+        }
+    }
+}
+
+/// The labels of a line of metrics, as they stand there: `name{a="b",c="d\"e"} 1`.
+fn labels(line: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut rest = match line.split_once('{') {
+        Some((_, rest)) if !line.starts_with('#') => rest,
+        _ => return found,
+    };
+    while let Some((name, behind)) = rest.split_once("=\"") {
+        let mut is_escaped = false;
+        let end = behind.find(|c: char| {
+            let is_end = c == '"' && !is_escaped;
+            is_escaped = c == '\\' && !is_escaped;
+            is_end
+        });
+        let Some((value, after)) = end.and_then(|end| behind.split_at_checked(end)) else {
+            break;
+        };
+        found.push((name.trim_start_matches(['"', ',', ' ']), value));
+        rest = after;
+    }
+    found
+}
+
+/// Servers of a check's answer.
+pub(super) fn of_check(scrub: &mut Scrub, answer: &str) {
+    let servers: Value = serde_json::from_str(answer).unwrap_or_default();
+    for server in servers.as_array().into_iter().flatten() {
+        for name in ["server", "name"] {
+            of_server(scrub, server[name].as_str().unwrap_or_default());
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    let mut text = Vec::new();
+    // One that cannot be read told the service nothing.
+    if let Ok(file) = kernel::read::open_file(path) {
+        let _ = file.take(FILE_BYTES_MAX).read_to_end(&mut text);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn secret_file(scrub: &mut Scrub, what: &str, path: &Path) {
+    if let Some(line) = read(path).lines().next() {
+        scrub.add_secret(what, line.trim());
+    }
+}
+
+/// Users, hosts and passwords of an option file, of all its sections.
+fn option_file(scrub: &mut Scrub, path: &Path) {
+    let text = read(path);
+    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let value = value.trim().trim_matches(['"', '\'']);
+        match name.trim() {
+            "user" => scrub.add_name("user", value),
+            "host" => scrub.add_host(value),
+            "socket" => scrub.add_path(value),
+            name if name.contains("pass") => scrub.add_secret("password", value),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_a_service_are_read() {
+        let shown = "ExecStart={ path=/usr/bin/freezeframe ; argv[]=/usr/bin/freezeframe record --targets \
+                     /etc/freezeframe/fleet.toml --html --port=3307 ; ignore_errors=no ; pid=0 }\n";
+        let found = arguments(shown);
+        let pairs: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [("targets", "/etc/freezeframe/fleet.toml"), ("port", "3307")]
+        );
+        assert_eq!(arguments("ExecStart=\n"), []);
+    }
+
+    #[test]
+    fn the_host_of_an_address_is_read() {
+        for (url, host) in [
+            ("https://bot:T0K3N@a.example:8443/x", "a.example"),
+            ("http://h?x", "h"),
+            ("http://[::1]:80/", "[::1]"),
+            ("sqlite:///var/f.db", ""),
+            ("/srv/frames", ""),
+        ] {
+            assert_eq!(host_of(url), host, "{url}");
+        }
+    }
+
+    #[test]
+    fn labels_of_metrics_are_read_with_their_escapes() {
+        let line = "x{server=\"a\\\"b\\\\\",team=\"shop\"} 1";
+        assert_eq!(labels(line), [("server", "a\\\"b\\\\"), ("team", "shop")]);
+        assert_eq!(labels("# HELP x {y=\"z\"}"), []);
+        assert_eq!(labels("x 1"), []);
+        assert_eq!(labels("x{server=\"a"), []);
+    }
+}

@@ -1,0 +1,90 @@
+//! The recorder's journal, without what other programs and addresses brought into it.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::scrub::Scrub;
+
+/// What stands behind these in a line was printed by a hook's program: earlier recorders logged it.
+const PRINTED: [&str; 2] = ["exit status ", "exit status: "];
+
+/// What stands for it.
+const LEFT_OUT: &str = ": (what it printed is left out)";
+
+/// The lines as they may be shown, but for the names that are known. The addresses in them are to be taken out.
+pub(super) fn shown(log: &str, scrub: &mut Scrub) -> String {
+    for word in log.split_whitespace() {
+        let word = word.trim_matches(|c: char| ",;()'\"".contains(c));
+        let word = word.strip_suffix(':').unwrap_or(word);
+        let is_address = word.parse::<IpAddr>().is_ok();
+        if is_address {
+            scrub.add_host(word);
+        } else if let Ok(address) = word.parse::<SocketAddr>() {
+            scrub.add_host(&address.ip().to_string());
+        }
+    }
+    let lines = log
+        .lines()
+        .map(|line| without_paths(&without_output(line)) + "\n");
+    lines.collect()
+}
+
+/// A line without the output of a hook's program.
+fn without_output(line: &str) -> String {
+    if !line.contains("hook ") {
+        return line.to_owned();
+    }
+    let behind = |head: &&str| Some(line.find(*head)? + head.len());
+    let Some(from) = PRINTED.iter().filter_map(behind).max() else {
+        return line.to_owned();
+    };
+    match line.get(from..).and_then(|rest| rest.split_once(": ")) {
+        Some((status, _)) => {
+            let head = line.get(..from).unwrap_or_default();
+            format!("{head}{status}{LEFT_OUT}")
+        }
+        None => line.to_owned(),
+    }
+}
+
+/// Of an address what stands behind its scheme may be a token.
+fn without_paths(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some((head, behind)) = rest.split_once("://") {
+        let end = behind.find(|c: char| c.is_whitespace() || "'\"),;".contains(c));
+        shown += head;
+        shown += "://…";
+        rest = end.and_then(|end| behind.get(end..)).unwrap_or_default();
+    }
+    shown + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_printed_and_what_addresses_hold_is_left_out() {
+        let log = "db1 freezeframe[7]: hook page: gave up: exit status: 1: 401 for token=A1B2C3: no\n\
+                   db1 freezeframe[7]: hook page: exit status 75: A1B2C3; trying again\n\
+                   db1 freezeframe[7]: hook page: gave up: exit status: 1; it printed 7 bytes, see /x/y.output\n\
+                   fleet: https://u:A1B2C3@h/x?A1B2C3: no answer, 'http://a/A1B2C3', later\n\
+                   recording 10.1.2.3:3306, from 10.1.2.4: fine\n";
+        let mut scrub = Scrub::new(b"0123456789abcdef");
+        let text = shown(log, &mut scrub);
+        let text = scrub.clean(&text);
+        assert!(
+            !text.contains("A1B2C3") && !text.contains("10.1.2."),
+            "{text}"
+        );
+        for kept in [
+            "exit status: 1: (what it printed is left out)\n",
+            "exit status 75: (what it printed is left out)\n",
+            "it printed 7 bytes, see /x/y.output\n",
+            "fleet: https://… no answer, 'http://…', later\n",
+            ":3306, from addr_",
+        ] {
+            assert!(text.contains(kept), "{kept}: {text}");
+        }
+    }
+}
