@@ -71,8 +71,8 @@ fn names_of_every_source_are_found_wherever_they_are_left() {
 #[test]
 fn what_is_in_a_schema_of_the_server_is_the_servers_in_every_source() {
     let lock = "RECORD LOCKS index PRIMARY of table `mysql`.`tablespace_files` trx id 7";
-    let theirs =
-        "TABLE LOCK table `mandolin`.`tablespace_parts` trx id 7 beside `mysql` and `plectrum`";
+    let theirs = "TABLE LOCK table `mandolin`.`tablespace_parts` trx id 7 lock mode IX\n\
+                  TABLE LOCK table `plectrum` trx id 7 lock mode IX";
     let sessions = r#"{"longest":[{"statement":"SELECT * FROM `mysql`.`index_partitions`"}]}"#;
     let both = format!("{lock}\n{theirs}");
     let made = incident(vec![
@@ -92,8 +92,7 @@ fn what_is_in_a_schema_of_the_server_is_the_servers_in_every_source() {
 /// Tables of InnoDB's own dictionary have no schema; the redactor keeps their names, so they are nobody's here.
 #[test]
 fn dictionary_tables_of_innodb_are_nobodys_names() {
-    let locks =
-        "TABLE LOCK table `SYS_FIELDS` trx id 7 lock mode IX\nTABLE LOCK table `plectrum` trx id 7";
+    let locks = "TABLE LOCK table `SYS_FIELDS` trx id 7 lock mode IX\nTABLE LOCK table `plectrum` trx id 7 lock mode X";
     let made = incident(vec![server_text::innodb_status(locks)]);
     let check = Check::of(&made, &[locks.to_owned()], "");
     for part in [Part::Log, Part::Other] {

@@ -38,7 +38,7 @@ macro_rules! lock {
         concat!(
             "(?: trx id ",
             id!(),
-            ")? lock[_ ]mode (?:AUTO-INC|IX|IS|X|S)(?:,GAP|,REC_NOT_GAP)*(?: locks (?:rec but not gap|gap before rec))?(?: insert intention)?(?: waiting)?"
+            ")?(?: lock[_ ]mode (?:AUTO-INC|IX|IS|X|S)(?:,GAP|,REC_NOT_GAP)*(?: locks (?:rec but not gap|gap before rec))?(?: insert intention)?(?: waiting)?)?"
         )
     };
 }
@@ -116,8 +116,31 @@ const THREAD: &str = r"^(?:MySQL|MariaDB) thread id [0-9]{1,12}(?:, OS thread ha
 /// What a log writes in front of a line: `2021-01-18T09:40:17.3+08:00 7 [Note] InnoDB: `.
 const LOG_PREFIX: &str = r"^[0-9-]{6,10}[ T]+[0-9:.]{7,15}(?:Z|[+-][0-9:]{4,6})? [0-9a-fx]{1,20} \[[A-Za-z]{3,8}\] (?:\[MY-[0-9]{6}\] )?(?:\[InnoDB\]|InnoDB:) $";
 
-/// Words by which InnoDB says what a transaction does, and which stand in no message.
-const STATE_WORDS: [&str; 3] = ["sleeping", "entering", "unlock_row"];
+/// Words of states that stand in no message: of InnoDB's transactions, and of sessions (`states.txt` of the lexicon).
+const STATE_WORDS: [&str; 22] = [
+    "admission",
+    "analyzing",
+    "certifying",
+    "entering",
+    "explaining",
+    "invalidating",
+    "manage",
+    "queueing",
+    "readlock",
+    "readmission",
+    "replayed",
+    "reschedule",
+    "sleeping",
+    "suspending",
+    "syncing",
+    "tasks",
+    "undergoing",
+    "uniqueness",
+    "unlock_row",
+    "verifying",
+    "waiter",
+    "writelock",
+];
 
 /// Words of a thread's line that are nobody's: a host, its address, a user.
 const WHO_WORDS_MAX: usize = 3;
@@ -174,7 +197,9 @@ pub(super) fn is_log_prefix(prefix: &str) -> bool {
 fn is_own_word(word: &str) -> bool {
     let word = word.trim_end_matches([',', '.', ':', ';']);
     let is_number = word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || STATE_WORDS.contains(&word) || word.split(['-', '/']).all(is_message_word)
+    is_number
+        || STATE_WORDS.contains(&word.to_ascii_lowercase().as_str())
+        || word.split(['-', '/']).all(is_message_word)
 }
 
 #[cfg(test)]
@@ -231,6 +256,8 @@ mod tests {
             "MySQL thread id 12, OS thread handle 0x7f21d80b4700, query id 208 localhost root updating",
             "MySQL thread id 611, query id 30212 10.0.0.1 someone",
             "MariaDB thread id 7, OS thread handle 14, query id 21 web 10.0.0.1 root Waiting for table metadata lock",
+            "MySQL thread id 1, OS thread handle 1, query id 0 Waiting for background binlog tasks",
+            "TABLE LOCK table `shop/orders` trx id 51",
         ] {
             assert!(is_exact(line), "{line}");
         }
