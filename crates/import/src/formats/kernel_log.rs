@@ -246,7 +246,10 @@ mod tests {
         let read = read(&crate::clean::lines(text));
         let body = read.texts[0].1.body();
         assert!(!body.contains("2D7068756E74657232"), "{body}");
-        assert!(body.contains("audit: type=1327 audit(1700000000.1:9): (left out)"), "{body}");
+        assert!(
+            body.contains("audit: type=1327 audit(1700000000.1:9): (left out)"),
+            "{body}"
+        );
         assert!(body.contains("audit: backlog limit exceeded\n"), "{body}");
     }
 

@@ -281,9 +281,7 @@ fn kernel_log(state: &mut LogState) -> Outcome {
         taken.absent.push(Absent::new(WHAT, Reason::Limit, detail));
     }
     if !lines.is_empty() {
-        taken
-            .texts
-            .push(server_text::kernel_log(&lines.join("\n")));
+        taken.texts.push(server_text::kernel_log(&lines.join("\n")));
     }
     Ok(taken)
 }
@@ -296,8 +294,8 @@ fn kept(message: &KernelMessage) -> Option<String> {
     }
     let text = server_text::kernel_log(&line(&message.text));
     let lower = text.body().to_ascii_lowercase();
-    let matters = message.level <= KERNEL_LEVEL
-        || KERNEL_WORDS.iter().any(|word| has_word(&lower, word));
+    let matters =
+        message.level <= KERNEL_LEVEL || KERNEL_WORDS.iter().any(|word| has_word(&lower, word));
     matters.then(|| text.body().to_owned())
 }
 
