@@ -203,8 +203,14 @@ fn an_incident_whose_file_cannot_be_kept_is_in_the_fleet_without_it() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
+    // Where it stays: on its host.
+    let own = room.state().join("3306-stall-1.frame");
     let keys: Vec<&str> = rows.iter().map(|(_, key)| key.as_str()).collect();
-    assert_eq!(keys, ["", file.to_str().unwrap()], "{rows:?}");
+    assert_eq!(
+        keys,
+        [own.to_str().unwrap(), file.to_str().unwrap()],
+        "{rows:?}"
+    );
 }
 
 #[test]
