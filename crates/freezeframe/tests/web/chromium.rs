@@ -78,6 +78,12 @@ impl Chromium {
     }
 
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.tried(method, parameters)
+            .unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The same, or the error that the browser answers with.
+    fn tried(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.number += 1;
         let mut message = json!({"id": self.number, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -91,8 +97,10 @@ impl Chromium {
                 self.events.push(message);
                 continue;
             }
-            assert!(message["error"].is_null(), "{method}: {message}");
-            return message["result"].clone();
+            return match &message["error"] {
+                Value::Null => Ok(message["result"].clone()),
+                error => Err(error.clone()),
+            };
         }
     }
 
@@ -123,10 +131,12 @@ impl Chromium {
     /// Waits until an expression is true.
     pub(crate) fn wait(&mut self, expression: &str) {
         let end = Instant::now() + PATIENCE;
-        // A page that is just left has nothing to be asked.
-        while self.call("Runtime.evaluate", json!({"expression": expression}))["result"]["value"]
-            != true
-        {
+        loop {
+            // A page that is just left has nothing to be asked, and one that is left meanwhile gives an error.
+            let asked = self.tried("Runtime.evaluate", json!({"expression": expression}));
+            if asked.is_ok_and(|answer| answer["result"]["value"] == true) {
+                return;
+            }
             assert!(
                 Instant::now() < end,
                 "never: {expression}; {:?}",
