@@ -57,4 +57,4 @@ pub use session::{HeldSession, say};
 pub use slow_sync::{Slow, SlowSync};
 pub use victims::{Victim, build_victim, victim_names};
 pub use watch::{HUNG_MS_MIN, Hung, SLOT_MS, Waited, Watch};
-pub use withheld::{WITHHELD_MUCH, WITHHELD_SOME, Withheld};
+pub use withheld::{WITHHELD_MUCH, WITHHELD_SOME, Withheld, machine_did_it_too};

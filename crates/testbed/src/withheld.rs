@@ -39,6 +39,11 @@ impl Withheld {
     }
 }
 
+/// Whether a verdict names the machine itself as a cause, and that is true: the hypervisor withheld much of a whole run.
+pub fn machine_did_it_too(cause: &str, share: f64) -> bool {
+    cause == CAUSE && share >= WITHHELD_MUCH
+}
+
 fn others(findings: &Value, share: f64) -> Vec<&Value> {
     let findings = findings.as_array().into_iter().flatten();
     findings
@@ -82,5 +87,8 @@ mod tests {
         assert_eq!(others(&findings, share), [&findings[1]]);
         assert_eq!(others(&findings, 0.009), [&findings[0], &findings[1]]);
         assert_eq!(others(&Value::Null, share), Vec::<&Value>::new());
+        assert!(machine_did_it_too("steal-time", share));
+        assert!(!machine_did_it_too("mdl-pileup", share));
+        assert!(!machine_did_it_too("steal-time", 0.049));
     }
 }

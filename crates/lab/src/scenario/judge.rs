@@ -35,7 +35,8 @@ pub(crate) struct Outcome {
     pub(crate) rank: Option<usize>,
     /// How sure it is.
     pub(crate) level: Option<String>,
-    /// Causes that are at least likely and neither true nor said to be there as well.
+    /// Causes that are at least likely and neither true nor said to be there as well. The hypervisor is true where it
+    /// withheld much.
     pub(crate) wrong: Vec<String>,
     /// The share of the machine's CPU time that its hypervisor withheld in the break, by the lab's own look.
     #[serde(default)]
@@ -161,6 +162,7 @@ fn read_verdict(outcome: &mut Outcome, scenario: &Scenario, verdict: &Value) {
     outcome.wrong = named(&scenario.truth, verdict)
         .into_iter()
         .filter(|named| named.role == Role::Wrong)
+        .filter(|named| !testbed::machine_did_it_too(&named.cause, outcome.withheld))
         .map(|named| format!("{}: {}", named.level, named.cause))
         .collect();
     outcome.sentence = text(verdict, "sentence").to_owned();

@@ -128,7 +128,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     if disturbed > 0 {
         let _ = write!(
             text,
-            " In {disturbed} the hypervisor withheld a twentieth of the machine or more."
+            " In {disturbed} the hypervisor withheld a twentieth of the machine or more: steal-time is true there as well."
         );
     }
     let proven = count(&|one| one.proof.as_deref() == Some("worked"));
