@@ -189,6 +189,21 @@ fn of_two_that_may_be_it_none_is_said_to_be_it() {
     );
 }
 
+#[test]
+fn a_statement_that_waits_for_rows_is_no_long_statement() {
+    let insert = |id| session(id, "Query", 30.0, "Update", "insert into t select a from u");
+    let sessions = [insert(39), insert(901)];
+    let text = status(WAITER);
+    let (actors, now) = told("autoinc-lock", &incident(&[(65, list(&sessions))], &text));
+    let connections: Vec<Option<u64>> = actors.iter().map(|actor| actor.connection).collect();
+    assert_eq!(connections, [Some(39)]);
+    assert!(
+        now.iter().any(|step| step.ends_with(": KILL QUERY 39")),
+        "{now:?}"
+    );
+    assert!(!now.iter().any(|step| step.contains("901")), "{now:?}");
+}
+
 const METADATA: &str = "Waiting for table metadata lock";
 
 #[test]
