@@ -11,6 +11,9 @@ use crate::document::Answer;
 /// Layers that are told: what most of the sessions, threads or processors were in.
 const LAYERS_MAX: usize = 2;
 
+/// The layer of what belongs to none: that something was in it says nothing.
+const NAMELESS: &str = "other";
+
 /// Causes that it may be, at the most.
 const PERHAPS_MAX: usize = 2;
 
@@ -83,7 +86,7 @@ pub(super) fn cause(verdict: &Verdict) -> String {
 fn doing(verdict: &Verdict) -> String {
     // One of each source first: two layers of the same say less than two views.
     let mut layers: Vec<&Mechanism> = Vec::new();
-    for one in &verdict.mechanism {
+    for one in verdict.mechanism.iter().filter(|one| one.layer != NAMELESS) {
         if layers.iter().all(|other| other.source != one.source) {
             layers.push(one);
         }
