@@ -227,8 +227,12 @@ fn without_look(step: &str) -> (String, bool) {
         true => {
             let (rest, _) = without_look(rest);
             let rest = rest.trim_start_matches("then ");
-            let is_condition = rest.starts_with("if ") || rest.starts_with("where ");
-            let rest = match is_condition && lead.is_empty() {
+            let is_name = rest
+                .split(' ')
+                .next()
+                .is_some_and(|word| word.contains('_'));
+            let is_prose = matches!(steps::step_parts(rest).first(), Some(StepPart::Prose(_)));
+            let rest = match is_prose && !is_name && lead.is_empty() {
                 true => capital(rest),
                 false => rest.to_owned(),
             };
@@ -362,6 +366,14 @@ mod tests {
             (
                 "MariaDB: SELECT @@x (note it); SET GLOBAL x = 2",
                 "MariaDB: SET GLOBAL x = 2",
+            ),
+            (
+                "SELECT @@x; then raise it in steps: SET GLOBAL x = 2",
+                "Raise it in steps: SET GLOBAL x = 2",
+            ),
+            (
+                "sysctl vm.swappiness (note it); sysctl -w vm.swappiness=1",
+                "sysctl -w vm.swappiness=1",
             ),
         ] {
             assert_eq!(without_look(step), (short.to_owned(), true));
