@@ -232,6 +232,7 @@ fn judge(markers: &Markers, dir: &std::path::Path) {
         let name = frame.file_name().unwrap().to_string_lossy();
         written.of_frame(frame, &name.replace(".frame", ""));
     });
+    written.of_fleet(&all);
     let mut values = Search::new(markers, &[Class::Value]);
     values.directory(&recorded);
     values.directory(&written.values);

@@ -96,6 +96,7 @@ fn one_server(kind: ServerKind, seed: u64, language: &str) {
     assert!(of_recorder.len() >= 2, "{of_recorder:?}");
     check_frames(&of_recorder);
     write_all(&written, &of_recorder, &captures);
+    written.of_fleet(&of_recorder);
     written.of_directory(&recorded.join("files"), &of_recorder);
     judge(kind, &markers, &recorded, &written);
 }
@@ -176,12 +177,11 @@ fn write_all(written: &Written, of_recorder: &[std::path::PathBuf], captures: &P
 
 /// The server must have written what is then searched for.
 fn check_log(markers: &Markers, log: &[u8]) {
+    // Bytes that are no text are none of a needle.
+    let log = String::from_utf8_lossy(log);
     let there = |marker: &&crate::markers::Marker| {
-        let needles = marker.needles.iter();
-        marker.class == Class::Value
-            && needles
-                .map(|needle| needle.as_bytes())
-                .any(|needle| log.windows(needle.len()).any(|window| window == needle))
+        let mut needles = marker.needles.iter();
+        marker.class == Class::Value && needles.any(|needle| log.contains(needle.as_str()))
     };
     let found: Vec<&str> = markers
         .list

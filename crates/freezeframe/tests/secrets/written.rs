@@ -97,18 +97,19 @@ impl Written {
         ];
         let has_samples = run("samples", &[&["export", path][..], &samples].concat());
         self.redacted(path, name, has_samples, true);
-        self.fleet(path, name);
     }
 
-    /// What a fleet's store keeps, and what it answers: neither values nor names.
-    fn fleet(&self, path: &str, name: &str) {
-        let store = self.names.join(format!("{name}-fleet.db"));
+    /// What a fleet's store keeps of incidents, and what it answers: neither values nor names.
+    pub(crate) fn of_fleet(&self, frames: &[PathBuf]) {
+        let store = self.names.join("fleet.db");
         let url = format!("sqlite://{}", store.display());
         let run = |kind: &str, arguments: &[&str]| {
-            self.run(&self.names, &format!("{name}-fleet-{kind}"), arguments)
+            self.run(&self.names, &format!("fleet-{kind}"), arguments)
         };
         run("init", &["fleet", "init", &url]);
-        run("add", &["fleet", "add", &url, path]);
+        let paths = frames.iter().map(|frame| frame.to_str().unwrap());
+        let add = ["fleet", "add", &url].into_iter().chain(paths);
+        run("add", &add.collect::<Vec<_>>());
         for question in ["unnamed", "costs", "new-in-stalls", "new-statements"] {
             run(
                 question,
@@ -117,7 +118,9 @@ impl Written {
         }
     }
 
-    /// All that is written of a capture of others; `all` in every form, else in those that differ.
+    /// What is written of a capture of others; `all` in every form, else in those that can hold what no other one has:
+    /// the incident's file, all that is told of the capture, and what may be shared. The few lines without `--full` are
+    /// the first ones of those with it.
     pub(crate) fn of_capture(&self, capture: &Path, name: &str, all: bool) {
         let path = capture.to_str().unwrap();
         let frame = self.values.join(format!("{name}.frame"));
@@ -128,10 +131,10 @@ impl Written {
         if !run("import", &["import", path, "-o", to]) {
             return;
         }
-        run("explain", &["explain", path]);
         run("full", &["explain", path, "--full"]);
         if all {
             let page = self.values.join(format!("{name}.html"));
+            run("explain", &["explain", path]);
             run("json", &["explain", path, "--json"]);
             run("html", &["explain", path, "--html", page.to_str().unwrap()]);
             let stalk = self.values.join(format!("{name}-stalk"));
@@ -144,7 +147,8 @@ impl Written {
     }
 
     /// `export --redact`. What it prints itself may name what it could not replace, so only values are searched
-    /// for in that; in the files nothing may be left.
+    /// for in that; in the files nothing may be left. What is told of such a file comes out of it alone, and each of its
+    /// cells is searched: `all` tells it all the same.
     fn redacted(&self, path: &str, name: &str, has_samples: bool, all: bool) {
         let frame = self.names.join(format!("{name}.frame"));
         let frame = frame.to_str().unwrap();
@@ -172,15 +176,16 @@ impl Written {
         if !self.run(&self.values, &format!("{name}-redact"), &arguments) {
             return;
         }
+        if !all {
+            return;
+        }
         let run = |kind: &str, arguments: &[&str]| {
             self.run(&self.names, &format!("{name}-{kind}"), arguments)
         };
         run("explain", &["explain", frame]);
         run("full", &["explain", frame, "--full"]);
-        if all {
-            run("json", &["explain", frame, "--json"]);
-            run("html", &["explain", frame, "--html", &to("page.html")]);
-        }
+        run("json", &["explain", frame, "--json"]);
+        run("html", &["explain", frame, "--html", &to("page.html")]);
     }
 
     /// What is told of several incidents.
