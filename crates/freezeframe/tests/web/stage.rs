@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use model::{
@@ -19,6 +20,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What means harm in a page, in a script, in a terminal, and to who reads it.
 pub(crate) const NASTY: &str = "</code></style></script><script>alert(1)</script>\"'&amp;\u{1b}[31m\u{9b}2J\u{202e}\u{2066}`$(x)`";
+
+/// The recorders' directories.
+const DIRECTORIES: [&str; 2] = ["one", "two"];
 
 /// When the histories begin, milliseconds since 1970: 2026-11-20 02:00:00 UTC.
 pub(crate) const BEGIN_MS: i64 = 1_795_140_000_000;
@@ -53,22 +57,14 @@ impl Served {
     /// With further arguments, which may need files of their own in the directory of the test.
     pub(crate) fn start_with(more: impl FnOnce(&Path) -> Vec<String>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let (first, second) = (dir.path().join("one"), dir.path().join("two"));
-        std::fs::create_dir(&first).unwrap();
-        std::fs::create_dir(&second).unwrap();
-        for (capture, name) in [
-            ("ahi-latch-evict-pmp-55.txt", "latch"),
-            ("bufpool-shrink-withdraw-57.log", "pool"),
-        ] {
-            import(capture, &first.join(format!("{name}.frame")));
+        let dirs = DIRECTORIES.map(|name| dir.path().join(name));
+        for one in &dirs {
+            std::fs::create_dir(one).unwrap();
         }
-        history(&first, "db1", "3306");
-        store::write_incident(&incident("db1", "3306", "shop"), &first).unwrap();
-        store::write_incident(&incident(NASTY, "3307", NASTY), &second).unwrap();
-        history(&second, NASTY, "3307");
-        std::os::unix::fs::symlink("/etc/passwd", first.join("link.frame")).unwrap();
-        std::fs::write(first.join("broken.frame"), "no incident").unwrap();
-        let dirs = [first, second];
+        for (path, bytes) in recorded() {
+            std::fs::write(dir.path().join(path), bytes).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", dirs[0].join("link.frame")).unwrap();
         let arguments = dirs.iter().flat_map(|dir| [Path::new("--dir"), dir]);
         let more = more(dir.path());
         let (child, line) = start(
@@ -156,6 +152,37 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What every test looks at, by path. Hours of a history take seconds to write, so that they are written once.
+fn recorded() -> &'static [(PathBuf, Vec<u8>)] {
+    static RECORDED: OnceLock<Vec<(PathBuf, Vec<u8>)>> = OnceLock::new();
+    RECORDED.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let [first, second] = DIRECTORIES.map(|name| dir.path().join(name));
+        std::fs::create_dir(&first).unwrap();
+        std::fs::create_dir(&second).unwrap();
+        for (capture, name) in [
+            ("ahi-latch-evict-pmp-55.txt", "latch"),
+            ("bufpool-shrink-withdraw-57.log", "pool"),
+        ] {
+            import(capture, &first.join(format!("{name}.frame")));
+        }
+        history(&first, "db1", "3306");
+        store::write_incident(&incident("db1", "3306", "shop"), &first).unwrap();
+        store::write_incident(&incident(NASTY, "3307", NASTY), &second).unwrap();
+        history(&second, NASTY, "3307");
+        std::fs::write(first.join("broken.frame"), "no incident").unwrap();
+        let entries = [first, second].map(|dir| std::fs::read_dir(dir).unwrap());
+        let paths = entries.into_iter().flatten();
+        let paths = paths.map(|entry| entry.unwrap().path());
+        paths
+            .map(|path| {
+                let bytes = std::fs::read(&path).unwrap();
+                (path.strip_prefix(dir.path()).unwrap().to_owned(), bytes)
+            })
+            .collect()
+    })
 }
 
 /// A program, and the first line that it says.
