@@ -4,13 +4,28 @@ use std::time::{Duration, Instant};
 
 use crate::scene::{Random, Scene, text};
 
-const ROUNDS: usize = 200;
+/// Rounds of each of the scenes, and what their random moments begin with.
+const ROUNDS: usize = 100;
+const SEEDS: [u64; 2] = [0x5eed_f1c5, 0x5eed_f1c6];
 
+/// Two scenes at a time: in each one program follows the other.
 #[test]
 fn whenever_it_is_killed_the_tree_is_as_before_after_an_undo() {
+    let interrupted: usize = std::thread::scope(|scope| {
+        let scenes = SEEDS.map(|seed| scope.spawn(move || killed_at_random(seed)));
+        scenes.map(|scene| scene.join().unwrap()).iter().sum()
+    });
+    assert!(
+        interrupted > 0,
+        "no kill fell between the first and the last change"
+    );
+}
+
+/// How many of the kills fell between the first and the last change.
+fn killed_at_random(seed: u64) -> usize {
     let scene = Scene::new();
     let before = scene.tree();
-    let mut random = Random(0x5eed_f1c5);
+    let mut random = Random(seed);
     let causes = ["thp-compaction", "pagecache-writeback", "malloc-arena"];
     // How long a whole one takes, the fastest of some.
     let mut whole = Duration::MAX;
@@ -64,13 +79,10 @@ fn whenever_it_is_killed_the_tree_is_as_before_after_an_undo() {
             _ => {}
         }
         text(&scene.run(&["--undo", "all"]));
-        assert_eq!(scene.tree(), before, "round {round}, {cause}");
+        assert_eq!(scene.tree(), before, "round {round} of {seed:#x}, {cause}");
     }
     eprintln!(
         "{ROUNDS} rounds: {changed} killed with something changed, {interrupted} interrupted"
     );
-    assert!(
-        interrupted > 0,
-        "no kill fell between the first and the last change"
-    );
+    interrupted
 }
