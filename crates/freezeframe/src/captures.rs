@@ -6,6 +6,8 @@ mod archive;
 mod cut_tests;
 mod dolphie_replay;
 mod export_parts;
+#[cfg(test)]
+mod files_tests;
 mod folder;
 mod incident_files;
 mod memory_budget;

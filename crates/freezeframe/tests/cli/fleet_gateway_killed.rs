@@ -19,6 +19,9 @@ use crate::harness::freezeframe;
 /// Hosts that send.
 const HOSTS: [&str; 3] = ["h1", "h2", "h3"];
 
+/// From one batch of a host to its next: a kill finds some on their way, and the processors have something left for others.
+const BETWEEN: Duration = Duration::from_millis(5);
+
 /// How often a gateway is killed: seldom, but for `make test-fleet`.
 fn kills() -> usize {
     match std::env::var_os("FREEZEFRAME_FLEET_TESTS") {
@@ -172,6 +175,7 @@ fn killed_over_and_over(place: &Place, store: &str) -> (u64, Running) {
                             std::thread::sleep(Duration::from_millis(20));
                         }
                     }
+                    std::thread::sleep(BETWEEN);
                 }
                 seq
             })

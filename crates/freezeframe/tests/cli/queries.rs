@@ -101,22 +101,56 @@ fn a_log_as_text() {
     );
 }
 
-/// The same from everywhere: file, pipe, packed by content, in two files, in parts on all processors.
+/// What is told of a log in a pipe.
+fn piped(log: &str) -> Value {
+    let mut child = freezeframe()
+        .args(["queries", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = log.as_bytes().to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&bytes));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The classes of a digest, without what depends on the order: sums of floating numbers do.
+fn plain(found: &Value) -> Vec<Value> {
+    let classes = found["classes"].as_array().unwrap();
+    classes
+        .iter()
+        .map(|class| {
+            let mut class = class.clone();
+            for measure in class["measures"].as_array_mut().unwrap() {
+                measure["stddev"] = Value::Null;
+            }
+            class
+        })
+        .collect()
+}
+
+/// The same from everywhere: file, pipe, packed by content, in two files.
 #[test]
 fn every_way_in() {
     let files = Files::new();
-    // Large enough to be cut for several processors.
-    let log = log(120_000);
-    assert!(log.len() > 24 << 20);
+    // Longer than the begin by which a log is known.
+    let log = log(10_000);
+    assert!(log.len() > 2 << 20);
     let path = files.write("slow.log", &log);
     let whole = json(&["queries", &path, "--json"]);
-    assert_eq!(whole["total"], 120_000);
+    assert_eq!(whole["total"], 10_000);
     let border = log[..log.len() / 2].rfind("# Time").unwrap();
     let halves = [
         files.write("1.log", &log[..border]),
         files.write("2.log", &log[border..]),
     ];
-    let mut others = vec![json(&["queries", &halves[0], &halves[1], "--json"])];
+    let mut others = vec![
+        json(&["queries", &halves[0], &halves[1], "--json"]),
+        piped(&log),
+    ];
     for (program, name) in [("gzip", "a"), ("zstd", "b")] {
         let packed = std::process::Command::new(program)
             .args(["-c", "-q", &path])
@@ -130,36 +164,25 @@ fn every_way_in() {
             _ => eprintln!("skipped: there is no {program}"),
         }
     }
-    let mut child = freezeframe()
-        .args(["queries", "-", "--json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let bytes = log.clone();
-    let writer = std::thread::spawn(move || stdin.write_all(bytes.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    others.push(serde_json::from_slice(&output.stdout).unwrap());
-    // Sums of floating numbers depend on the order.
-    let plain = |found: &Value| -> Vec<Value> {
-        let classes = found["classes"].as_array().unwrap();
-        classes
-            .iter()
-            .map(|class| {
-                let mut class = class.clone();
-                for measure in class["measures"].as_array_mut().unwrap() {
-                    measure["stddev"] = Value::Null;
-                }
-                class
-            })
-            .collect()
-    };
     for other in &others {
-        assert_eq!(other["total"], 120_000);
+        assert_eq!(other["total"], 10_000);
         assert_eq!(plain(other), plain(&whole));
     }
+}
+
+/// In parts on all processors, and from a pipe, which has none.
+#[test]
+fn a_log_is_the_same_in_parts() {
+    let files = Files::new();
+    // Large enough to be cut for several processors.
+    let log = log(85_000);
+    assert!(log.len() > 16 << 20);
+    let path = files.write("slow.log", &log);
+    let (in_parts, whole) = (json(&["queries", &path, "--json"]), piped(&log));
+    for found in [&in_parts, &whole] {
+        assert_eq!(found["total"], 85_000);
+    }
+    assert_eq!(plain(&in_parts), plain(&whole));
 }
 
 #[test]
