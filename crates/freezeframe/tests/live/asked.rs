@@ -122,13 +122,11 @@ fn a_flood_is_seen_on_the_wire_and_in_the_servers_own_counts() {
         .iter()
         .find(|timed| timed.window.to <= incident.stall.onset)
         .unwrap();
+    // On a busy machine the flood begins slowly: a second in which it is too little for the trigger is none of the stall.
     let before = calm.digest.classes.iter();
-    assert_eq!(
-        before
-            .filter(|class| class.fingerprint == "show warnings")
-            .count(),
-        0
-    );
+    let before = before.filter(|class| class.fingerprint == "show warnings");
+    let sent: u64 = before.map(|class| class.count).sum();
+    assert!((sent as f64) < FLOOD, "{sent} before the stall: {calm:?}");
     assert!(!format!("{:?}", incident.queries).contains("secret"));
 }
 

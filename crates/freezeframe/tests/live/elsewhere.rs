@@ -118,32 +118,28 @@ fn of_server(kind: ServerKind) {
     let stalk_text = stalk.to_str().unwrap();
     let beside = |name: &str| stalk.with_extension(name).to_str().unwrap().to_owned();
     let (log, pid_file) = (beside("log"), beside("pid"));
-    let collected = output_of(
-        "pt-stalk",
-        &[
-            "--no-stalk",
-            "--iterations",
-            "1",
-            "--sleep",
-            "1",
-            "--run-time",
-            COLLECTED,
-            "--disk-bytes-free",
-            "1M",
-            "--disk-pct-free",
-            "1",
-            "--dest",
-            stalk_text,
-            "--log",
-            &log,
-            "--pid",
-            &pid_file,
-            "--",
-            &socket,
-            &user,
-        ],
-        password,
-    );
+    let collecting = [
+        "--no-stalk",
+        "--iterations",
+        "1",
+        "--sleep",
+        "1",
+        "--run-time",
+        COLLECTED,
+        "--disk-bytes-free",
+        "1M",
+        "--disk-pct-free",
+        "1",
+        "--dest",
+        stalk_text,
+        "--log",
+        &log,
+        "--pid",
+        &pid_file,
+        "--",
+        &socket,
+        &user,
+    ];
     let admin = [
         "--no-defaults",
         &user,
@@ -153,22 +149,6 @@ fn of_server(kind: ServerKind) {
         ROUNDS,
         "extended-status",
     ];
-    let status = written("status.txt", output_of("mysqladmin", &admin, password));
-    let all = [
-        "-nx",
-        "-batch",
-        "-p",
-        &pid,
-        "-ex",
-        "set pagination off",
-        "-ex",
-        "thread apply all bt",
-    ];
-    // The lab starts MySQL 9 by a dynamic loader of its own, which gdb takes for the program: every frame is "??".
-    let by_gdb = kind != ServerKind::MySql9;
-    let gdb = by_gdb.then(|| output_of("gdb", &all, None)).flatten();
-    let gdb = written("gdb.txt", gdb);
-    let eu_stack = written("eu-stack.txt", output_of("eu-stack", &["-p", &pid], None));
     let data = at("perf.data");
     let data = data.to_str().unwrap();
     let record = [
@@ -187,9 +167,32 @@ fn of_server(kind: ServerKind) {
         "sleep",
         "2",
     ];
-    let perf = output_of("perf", &record, None)
-        .and_then(|_| output_of("perf", &["script", "-i", data], None));
-    let perf = written("perf.txt", perf);
+    // Those that do not stop the server look at it while pt-stalk waits for what it has started.
+    let (collected, status, perf) = std::thread::scope(|scope| {
+        let status = scope.spawn(|| output_of("mysqladmin", &admin, password));
+        let perf = scope.spawn(|| {
+            output_of("perf", &record, None)
+                .and_then(|_| output_of("perf", &["script", "-i", data], None))
+        });
+        let collected = output_of("pt-stalk", &collecting, password);
+        (collected, status.join().unwrap(), perf.join().unwrap())
+    });
+    let (status, perf) = (written("status.txt", status), written("perf.txt", perf));
+    let all = [
+        "-nx",
+        "-batch",
+        "-p",
+        &pid,
+        "-ex",
+        "set pagination off",
+        "-ex",
+        "thread apply all bt",
+    ];
+    // The lab starts MySQL 9 by a dynamic loader of its own, which gdb takes for the program: every frame is "??".
+    let by_gdb = kind != ServerKind::MySql9;
+    let gdb = by_gdb.then(|| output_of("gdb", &all, None)).flatten();
+    let gdb = written("gdb.txt", gdb);
+    let eu_stack = written("eu-stack.txt", output_of("eu-stack", &["-p", &pid], None));
 
     drop(sessions);
     stop.store(true, Ordering::Relaxed);
