@@ -6,9 +6,7 @@
     reason = "a failing step fails the test"
 )]
 
-mod common;
-
-use common::{gauge, sample};
+use crate::common::{gauge, sample};
 use detect::{Announce, Config, Detector, Event, UserTrigger};
 use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Unit};
 

@@ -6,17 +6,13 @@
     clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
-#![allow(dead_code, reason = "the simulated server is shared with other tests")]
 
-#[path = "recorded/mod.rs"]
-mod recordings;
-mod sim;
-
+use crate::recordings;
+use crate::recordings::Recording;
+use crate::sim::judge::{Episode, episodes};
+use crate::sim::mechanism::{LOGIN, Mechanism, UNGREETED};
+use crate::sim::{Beside, Host, Load, Random, Server};
 use model::Millis;
-use recordings::Recording;
-use sim::judge::{Episode, episodes};
-use sim::mechanism::{LOGIN, Mechanism, UNGREETED};
-use sim::{Beside, Host, Load, Random, Server};
 
 const REPORT: &str =
     "SELECT a.k, SUM(b.n) FROM shop.sale a JOIN shop.item b ON b.id = a.item GROUP BY a.k";

@@ -6,16 +6,13 @@
     clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
-#![allow(dead_code, reason = "the simulated server is shared with other tests")]
 
-mod sim;
-
+use crate::sim::judge::episodes;
+use crate::sim::mechanism::{ALL, Mechanism};
+use crate::sim::{Load, Server};
 use detect::{Config, Detector, Learnt, LearntClasses, Sessions};
 use model::{Absent, Fact, Reading, Reason, Sample, SourceData, Unit};
 use proptest::prelude::*;
-use sim::judge::episodes;
-use sim::mechanism::{ALL, Mechanism};
-use sim::{Load, Server};
 
 /// Names of the signals that rules look at.
 const NAMES: [&str; 24] = [

@@ -2,9 +2,7 @@
 
 #![allow(clippy::panic, reason = "a failing step fails the test")]
 
-mod common;
-
-use common::{gauge, sample};
+use crate::common::{gauge, sample};
 use detect::{Config, Detector, Event};
 use model::{Fact, Millis, ProbeOutcome, Reading, Sample, SourceData, Unit};
 

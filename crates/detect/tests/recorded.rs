@@ -8,16 +8,12 @@
     clippy::panic,
     reason = "a failing step fails the test"
 )]
-#![allow(dead_code, reason = "what reads recordings is shared with other tests")]
 
-#[path = "recorded/mod.rs"]
-mod recordings;
-mod sim;
-
+use crate::recordings;
+use crate::recordings::{Felt, Recording};
+use crate::sim::judge::{Episode, episodes};
 use detect::{Config, Detector, Hysteresis};
 use model::Millis;
-use recordings::{Felt, Recording};
-use sim::judge::{Episode, episodes};
 
 /// Onset and end are told to this, milliseconds.
 const NEAR_MS: Millis = 1000;

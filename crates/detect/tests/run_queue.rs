@@ -9,9 +9,7 @@
     reason = "a failing step fails the test"
 )]
 
-mod common;
-
-use common::{gauge, sample};
+use crate::common::{gauge, sample};
 use detect::{Config, Detector, Event};
 use model::{Millis, ProbeOutcome, Reading, Sample, Unit};
 

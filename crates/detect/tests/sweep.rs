@@ -6,16 +6,13 @@
     clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
-#![allow(dead_code, reason = "the simulated server is shared with other tests")]
-
-mod sim;
 
 use std::collections::BTreeMap;
 
+use crate::sim::judge::{Noticed, episodes, judge};
+use crate::sim::mechanism::{ALL, Mechanism};
+use crate::sim::{Load, Random, Server};
 use model::Millis;
-use sim::judge::{Noticed, episodes, judge};
-use sim::mechanism::{ALL, Mechanism};
-use sim::{Load, Random, Server};
 
 const POOLS: [usize; 6] = [1, 2, 4, 8, 32, 200];
 const LOADS: [Load; 4] = [

@@ -7,13 +7,10 @@
     clippy::print_stderr,
     reason = "a failing step fails the test"
 )]
-#![allow(dead_code, reason = "the simulated server is shared with other tests")]
 
-mod sim;
-
-use sim::judge::{episodes, judge};
-use sim::mechanism::Mechanism;
-use sim::{Beside, Load, Running, Server};
+use crate::sim::judge::{episodes, judge};
+use crate::sim::mechanism::Mechanism;
+use crate::sim::{Beside, Load, Running, Server};
 
 /// What holds requests: all of them, or those that write.
 const HOLDS: [Mechanism; 5] = [

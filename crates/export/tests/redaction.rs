@@ -6,9 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
-use common::{Planted, incident};
+use crate::common::{Planted, incident};
 use export::redact::redact;
 use model::{Incident, ProcessList, TextKind};
 use proptest::prelude::*;

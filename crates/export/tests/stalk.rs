@@ -6,9 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-mod common;
-
-use common::{Planted, incident};
+use crate::common::{Planted, incident};
 use export::stalk::{Directory, pt_stalk};
 use jiff::tz::{TimeZone, offset};
 

@@ -8,15 +8,13 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
+use crate::support::{Named, PAUSE, Running, build, has, parked, run, skipped, stack_of, workshop};
 use model::{FrameSide, StackEnd, StackTable, UnnamedReason};
 use stacks::images::{Address, CodeAddress, ImageId, Images, Memory, Process};
 use stacks::names::Namer;
 use stacks::raw_stack_table::{RawStackId, RawStackTable};
 use std::path::Path;
 use std::process::Command;
-use support::{Named, PAUSE, Running, build, has, parked, run, skipped, stack_of, workshop};
 
 const SOURCE: &str = r#"
 #include <stdio.h>

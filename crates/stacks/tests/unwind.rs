@@ -8,17 +8,16 @@
     reason = "a test fails by panicking"
 )]
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    FUTEX, PAUSE, POLL, READ, Running, build, parked, skipped, stack_of, threads, unwind, workshop,
+};
 use kernel::snapshot::Registers;
 use model::StackEnd;
 use stacks::images::{CodeAddress, Images, Process};
 use stacks::names::Namer;
 use stacks::unwind::FRAMES_MAX;
 use std::process::Command;
-use support::{
-    FUTEX, PAUSE, POLL, READ, Running, build, parked, skipped, stack_of, threads, unwind, workshop,
-};
 
 /// Keeps a call from becoming a jump, and a function from being inlined.
 const HEAD: &str = r#"

@@ -1,9 +1,6 @@
 //! A server in numbers: clients, a load, a mechanism that stalls it, and what the recorder would
 //! have sampled of it. No I/O, no clock; the same seed gives the same run.
 
-#[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "levels are made in place")]
-mod common;
 pub mod judge;
 pub mod mechanism;
 mod samples;

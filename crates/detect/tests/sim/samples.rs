@@ -1,9 +1,9 @@
 //! What the recorder would have sampled.
 
+use crate::common::sample;
 use detect::{RequestRow, SessionRow};
 use model::{Absent, Fact, Millis, ProbeOutcome, Reading, Reason, Sample, Unit};
 
-use super::common::sample;
 use super::mechanism::{LOGIN, UNGREETED};
 use super::{CAPACITY, Load, READS, SERVICE_SECONDS, Server, TICK_MS, WRITES};
 

@@ -3,8 +3,7 @@
 #![allow(clippy::print_stdout, reason = "tests tell what they skip or measure")]
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests count as plain code for clippy
 
-mod copied;
-
+use crate::copied;
 use kernel::roots::ProcRoot;
 use kernel::servers::{Datadir, DatadirSource, ServerProcess, discover, is_alive, server};
 use std::fs;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use model::ProbeOutcome;
 use server::{Address, Deadlines, Session, TlsMode};
 
-use crate::{login, with};
+use super::{login, with};
 
 const DEADLINES: Deadlines = Deadlines {
     connect: Duration::from_millis(400),
@@ -18,7 +18,7 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 /// What a busy machine adds.
-const SLACK: Duration = Duration::from_secs(1);
+const SLACK: Duration = Duration::from_secs(4);
 
 /// A greeting with TLS among what the server can.
 fn greeting() -> Vec<u8> {

@@ -37,14 +37,14 @@ fn every_parser(bytes: &[u8]) {
 }
 
 const REAL: [&[u8]; 9] = [
-    include_bytes!("fixtures/stat-6.18"),
-    include_bytes!("fixtures/vmstat-6.18"),
-    include_bytes!("fixtures/meminfo-6.18"),
-    include_bytes!("fixtures/diskstats-generations"),
-    include_bytes!("fixtures/netstat-6.18"),
-    include_bytes!("fixtures/status-mariadb-10.11"),
-    include_bytes!("fixtures/net-tcp"),
-    include_bytes!("fixtures/net-unix"),
+    include_bytes!("../fixtures/stat-6.18"),
+    include_bytes!("../fixtures/vmstat-6.18"),
+    include_bytes!("../fixtures/meminfo-6.18"),
+    include_bytes!("../fixtures/diskstats-generations"),
+    include_bytes!("../fixtures/netstat-6.18"),
+    include_bytes!("../fixtures/status-mariadb-10.11"),
+    include_bytes!("../fixtures/net-tcp"),
+    include_bytes!("../fixtures/net-unix"),
     b"4457 (a) b) S 1 2 3 0 -1 64 105 1 22 2 33 44 5 6 20 0 37 0 55880 2998272 413 1 2 3 4 5 6 7 8 9 10\n",
 ];
 
