@@ -64,6 +64,11 @@ fn is_ignored(signal: Signal) -> bool {
     mask >> (signal.as_raw() - 1) & 1 == 1
 }
 
+/// Whether a command only looks at the server's process: what that answers is nothing to it.
+fn is_from_outside(command: &[&str]) -> bool {
+    ["locks", "profile"].contains(&command[0])
+}
+
 /// Every other run is ended by the other signal: silence and dripping by both.
 fn ends(scene: &Scene, command: &[&str]) {
     let scratch = scene.scratch();
@@ -74,7 +79,11 @@ fn ends(scene: &Scene, command: &[&str]) {
         false => Signal::INT,
     };
     let signals = [Signal::TERM, interrupt, interrupt, Signal::TERM];
-    let beside = BESIDE.iter().zip(signals.into_iter().cycle());
+    let servers = match is_from_outside(command) {
+        true => &BESIDE[..2],
+        false => &BESIDE[..],
+    };
+    let beside = servers.iter().zip(signals.into_iter().cycle());
     let runs: Vec<_> = beside
         .map(|(name, signal)| {
             let mut arguments: Vec<String> = command
