@@ -130,47 +130,53 @@ fn a_flood_is_seen_on_the_wire_and_in_the_servers_own_counts() {
     assert!(!format!("{:?}", incident.queries).contains("secret"));
 }
 
+/// Both at a time: nearly all of it is waiting.
 #[test]
 fn the_general_log_is_leased_only_where_it_is_permitted_and_nothing_else_sees() {
-    let settings = "SELECT @@GLOBAL.general_log, @@GLOBAL.log_output, @@GLOBAL.general_log_file";
-    for permitted in [false, true] {
-        // No packets on a unix socket, and MariaDB's performance_schema is off.
-        let server = server(&[]);
-        let dir = tempfile::tempdir().unwrap();
-        let by_socket = Login {
-            address: Address::Socket(server.socket()),
-            ..server.login()
-        };
-        let mut admin = by_socket.connect(false, TIMEOUT).unwrap();
-        let mut now =
-            || -> (String, String, String) { admin.query_first(settings).unwrap().unwrap() };
-        let before = now();
-        let config = format!("[queries]\ngeneral_log = {permitted}\ngeneral_log_seconds = 4\n");
-        let recorder = recorder(&server, dir.path(), &config);
-        recorder.warm_up(8);
-        // Three seconds to the trigger, three for the gentler ways, four for the lease, and some for a busy machine.
-        let flooding = flood(by_socket.clone(), 14, &["SHOW WARNINGS"]);
-        recorder.event("triggered");
-        flooding.join().unwrap();
-        let incident = incident(&recorder.event("written"));
-        recorder.stop();
-        assert_eq!(now(), before);
-        let leases = dir.path().join("leases");
-        let left = std::fs::read_dir(leases).map_or(0, |entries| {
-            let names = entries.map(|entry| entry.unwrap().file_name());
-            names
-                .filter(|name| name.to_string_lossy().ends_with(".json"))
-                .count()
-        });
-        assert_eq!(
-            left, 0,
-            "the lease is given back, so it is not written down any more"
-        );
-        let seen = rate(&incident, QueryMethod::GeneralLog);
-        if permitted {
-            assert!(near(seen), "{:?}, {:?}", incident.queries, incident.absent);
-        } else {
-            assert_eq!(seen, None);
+    std::thread::scope(|scope| {
+        for permitted in [false, true] {
+            scope.spawn(move || is_leased_only_where(permitted));
         }
+    });
+}
+
+fn is_leased_only_where(permitted: bool) {
+    let settings = "SELECT @@GLOBAL.general_log, @@GLOBAL.log_output, @@GLOBAL.general_log_file";
+    // No packets on a unix socket, and MariaDB's performance_schema is off.
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let by_socket = Login {
+        address: Address::Socket(server.socket()),
+        ..server.login()
+    };
+    let mut admin = by_socket.connect(false, TIMEOUT).unwrap();
+    let mut now = || -> (String, String, String) { admin.query_first(settings).unwrap().unwrap() };
+    let before = now();
+    let config = format!("[queries]\ngeneral_log = {permitted}\ngeneral_log_seconds = 4\n");
+    let recorder = recorder(&server, dir.path(), &config);
+    recorder.warm_up(8);
+    // Three seconds to the trigger, three for the gentler ways, four for the lease, and some for a busy machine.
+    let flooding = flood(by_socket.clone(), 14, &["SHOW WARNINGS"]);
+    recorder.event("triggered");
+    flooding.join().unwrap();
+    let incident = incident(&recorder.event("written"));
+    recorder.stop();
+    assert_eq!(now(), before);
+    let leases = dir.path().join("leases");
+    let left = std::fs::read_dir(leases).map_or(0, |entries| {
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names
+            .filter(|name| name.to_string_lossy().ends_with(".json"))
+            .count()
+    });
+    assert_eq!(
+        left, 0,
+        "the lease is given back, so it is not written down any more"
+    );
+    let seen = rate(&incident, QueryMethod::GeneralLog);
+    if permitted {
+        assert!(near(seen), "{:?}, {:?}", incident.queries, incident.absent);
+    } else {
+        assert_eq!(seen, None);
     }
 }
