@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use import::{FORMATS, Format, Group};
 
@@ -36,16 +35,17 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
+/// The table of `freezeframe sources`.
 #[test]
 fn sources() {
-    let program = env!("CARGO_BIN_EXE_freezeframe");
-    let output = Command::new(program).arg("sources").output().unwrap();
-    let table = String::from_utf8(output.stdout).unwrap();
-    check(
-        "reference/sources.md",
-        "sources",
-        &format!("```\n{table}```\n"),
-    );
+    let mut table = "| source | every | cost | needs | reads |\n|---|---|---|---|---|\n".to_owned();
+    for source in model::SOURCES {
+        let every = format!("{} s", source.cadence_ms as f64 / 1000.0);
+        let cost = format!("{:?}", source.cost).to_lowercase();
+        let name = quoted([source.name]);
+        table += &cells(&[&name, &every, &cost, source.needs, source.reads]);
+    }
+    check("reference/sources.md", "sources", &table);
 }
 
 /// The first name of several is whole, the others are without the area.
@@ -65,21 +65,24 @@ fn signals() {
     check("reference/frame-format.md", "signals", &table);
 }
 
-/// Areas that are one source for a cause stand together.
+/// Most areas are a source of their own; those of one source stand together.
 #[test]
 fn areas() {
-    let mut by_source: BTreeMap<&str, Vec<&model::Area>> = BTreeMap::new();
+    let mut by_source: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for area in model::areas() {
-        by_source.entry(area.source).or_default().push(area);
+        by_source.entry(area.source).or_default().push(area.name);
     }
-    let mut table = "| source | areas | taken by |\n|---|---|---|\n".to_owned();
-    for (source, areas) in by_source {
-        let mut taken_by: Vec<&str> = areas.iter().map(|area| area.taken_by).collect();
-        taken_by.dedup();
-        let names = quoted(areas.iter().map(|area| area.name));
-        table += &cells(&[&quoted([source]), &names, &taken_by.join("; ")]);
+    let (alone, together): (Vec<_>, Vec<_>) = by_source
+        .into_iter()
+        .partition(|(source, areas)| *areas == [*source]);
+    let mut made = format!(
+        "Each a source of its own: {}.\n\n| source | areas |\n|---|---|\n",
+        quoted(alone.into_iter().map(|(source, _)| source))
+    );
+    for (source, areas) in together {
+        made += &cells(&[&quoted([source]), &quoted(areas)]);
     }
-    check("reference/causes.md", "areas", &table);
+    check("reference/causes.md", "areas", &made);
 }
 
 #[test]
