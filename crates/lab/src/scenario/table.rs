@@ -28,44 +28,48 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
     text.push_str(&crate::provenance::line(names));
     text.push_str(&summary(outcomes));
     let servers: BTreeSet<&str> = outcomes.iter().map(|one| one.server.as_str()).collect();
-    let heads = servers.iter().map(|server| format!(" {server} |"));
-    let _ = writeln!(
-        text,
-        "| scenario |{} wrong | remedy | harm |\n|---|{}---|---|---|",
-        heads.collect::<String>(),
-        "---|".repeat(servers.len()),
-    );
     let mut rows: BTreeMap<&str, Vec<&Outcome>> = BTreeMap::new();
     for outcome in outcomes {
         rows.entry(&outcome.scenario).or_default().push(outcome);
     }
+    let mut lines = Vec::new();
     for (scenario, runs) in &rows {
-        let cells = servers.iter().map(|server| {
-            let runs: Vec<&Outcome> = runs
-                .iter()
-                .filter(|run| run.server == *server)
-                .copied()
-                .collect();
-            format!(" {} |", cell(&runs))
-        });
-        let _ = writeln!(
-            text,
-            "| {scenario} |{} {} | {} | {} |",
-            cells.collect::<String>(),
-            different(
-                runs.iter()
-                    .flat_map(|run| run.wrong.iter().map(String::as_str))
-            ),
-            different(runs.iter().flat_map(|run| proofs(run))),
-            runs.iter()
-                .find_map(|run| run.harm)
-                .map_or_else(String::new, overhead_cell),
-        );
+        let mut line = vec![(*scenario).to_owned()];
+        for server in &servers {
+            let of_server = runs.iter().filter(|run| run.server == *server);
+            line.push(cell(&of_server.copied().collect::<Vec<_>>()));
+        }
+        let wrong = runs.iter().flat_map(|run| &run.wrong);
+        line.push(different(wrong.map(String::as_str)));
+        line.push(different(runs.iter().flat_map(|run| proofs(run))));
+        let harm = runs.iter().find_map(|run| run.harm);
+        line.push(harm.map_or_else(String::new, overhead_cell));
+        lines.push(line);
     }
+    let heads = ["scenario"].into_iter().chain(servers);
+    let heads = heads.chain(["wrong", "remedy", "harm"]);
+    text.push_str(&table(&heads.map(str::to_owned).collect::<Vec<_>>(), &lines));
     for one in skipped {
         let _ = writeln!(text, "\nNot run: {one}");
     }
     text
+}
+
+/// The lines below their heads, without the columns that are empty in all of them.
+fn table(heads: &[String], lines: &[Vec<String>]) -> String {
+    let is_empty = |column: usize| {
+        let mut cells = lines.iter().filter_map(|line| line.get(column));
+        cells.all(String::is_empty)
+    };
+    let row = |cells: &[String]| {
+        let kept = cells.iter().enumerate();
+        let kept = kept.filter(|(column, _)| !is_empty(*column));
+        let kept: Vec<&str> = kept.map(|(_, cell)| cell.as_str()).collect();
+        format!("| {} |\n", kept.join(" | "))
+    };
+    let rule: Vec<String> = heads.iter().map(|_| "---".to_owned()).collect();
+    let rows = lines.iter().map(|line| row(line));
+    row(heads) + &row(&rule) + &rows.collect::<String>()
 }
 
 /// "3/3, 2.0 s (2.1 s)", "3/3 certain, 2 × likely, 2.0 s".
@@ -200,7 +204,17 @@ fn overhead_cell(harm: Overhead) -> String {
 mod tests {
     use super::super::client_latency::{ClientLatency, Measured};
     use super::super::overhead::Overhead;
-    use super::overhead_cell;
+    use super::{overhead_cell, table};
+
+    #[test]
+    fn a_column_that_nobody_filled_is_left_out() {
+        let line = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let lines = [line(["a", "", "1.00"]), line(["b", "", ""])];
+        assert_eq!(
+            table(&line(["scenario", "wrong", "harm"]), &lines),
+            "| scenario | harm |\n| --- | --- |\n| a | 1.00 |\n| b |  |\n"
+        );
+    }
 
     #[test]
     fn a_ratio_is_told_where_clients_were_answered() {
