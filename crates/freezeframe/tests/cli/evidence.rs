@@ -13,7 +13,7 @@ const WRITE: &str = "FREEZEFRAME_EVIDENCE";
 const HEAD: &str = "\
 # What the causes were tried on
 
-Made by `make accuracy`. Every cause has tests, whose numbers, stacks and lines follow the sources in its file; [accuracy](../../results/accuracy.md) says which are named for captures.
+Made by `make accuracy`. Every cause has tests, whose numbers, stacks and lines follow the sources in its file; [accuracy](../../results/accuracy.md) is of captures.
 
 ";
 
@@ -160,9 +160,12 @@ fn page() -> String {
     }
     assert!(reasons.is_empty(), "no such cause: {reasons:?}");
     format!(
-        "{HEAD}Of {} causes {} were provoked on a real server: by a scenario of [the lab](../lab.md), where the verdict is \
-         compared with what is true (in brackets, where it has another name), {}; [by hand](../lab.md#by-hand) {}.\n\n\
-         Not provoked, and nothing is known that forbids it: {}. The others:\n\n| cause | why not |\n|---|---|\n{rows}",
+        "{HEAD}Of {} causes {} were provoked on a real server.\n\n\
+         | | causes |\n|---|---|\n\
+         | by a scenario of [the lab](../lab.md) (in brackets, if it has another name); the verdict is compared with the truth | {} |\n\
+         | [by hand](../lab.md#by-hand) | {} |\n\
+         | not provoked, and nothing is known that forbids it | {} |\n\n\
+         | not provoked | why |\n|---|---|\n{rows}",
         causes.len(),
         real.len() + BY_HAND.len(),
         real.join(", "),
