@@ -13,7 +13,7 @@ const WRITE: &str = "FREEZEFRAME_EVIDENCE";
 const HEAD: &str = "\
 # What the causes were tried on
 
-Made by `make accuracy`. Every cause has tests, whose numbers, stacks and lines follow the sources in its file; [accuracy](../../results/accuracy.md) is of captures.
+Made by `make accuracy`. Every cause has tests, whose numbers, stacks and lines follow the sources in its file; [accuracy](../../results/accuracy.md) has the same for captures.
 
 ";
 
