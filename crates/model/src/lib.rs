@@ -47,7 +47,7 @@ pub use queries::{
     QueryMethod,
 };
 pub use sample::{Fact, Reading, Sample, SourceData};
-pub use secrets::{SECRET_WORDS, names_a_secret};
+pub use secrets::{SECRET_WORDS, WHOLE_SECRET_WORDS, names_a_secret};
 pub use semaphore::SemaphoreWait;
 pub use signal::{SignalKind, Unit, kind_of_status_variable};
 pub use source::{Area, Cost, SOURCES, Says, SourceSpec, area_of, areas, source_says};

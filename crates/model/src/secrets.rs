@@ -31,6 +31,11 @@ pub const SECRET_WORDS: [&str; 26] = [
     "provider_options",
 ];
 
+/// The same for words that are parts of others (`pass` of `bypass`): between dashes, points and ends
+/// of a name only.
+pub const WHOLE_SECRET_WORDS: [&str; 7] =
+    ["pass", "passcode", "psk", "otp", "jwt", "dsn", "signature"];
+
 /// Beginnings of names that have such a word and tell a policy, a size or a method.
 const POLICIES: [&str; 15] = [
     "validate_password",
@@ -61,8 +66,11 @@ pub fn names_a_secret(name: &str) -> bool {
         .collect();
     let name = name.trim_start_matches('_');
     let name = name.strip_prefix("loose_").unwrap_or(name);
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-        && !POLICIES.iter().any(|policy| name.starts_with(policy))
+    let has_word = SECRET_WORDS.iter().any(|word| name.contains(word))
+        || name
+            .split('_')
+            .any(|word| WHOLE_SECRET_WORDS.contains(&word));
+    has_word && !POLICIES.iter().any(|policy| name.starts_with(policy))
 }
 
 #[cfg(test)]
@@ -80,6 +88,8 @@ mod tests {
             "AccountConnectionString",
             "telemetry.otel_exporter_otlp_traces_headers",
             "wsrep_sst_auth",
+            "X-Amz-Signature",
+            "db-pass",
         ] {
             assert!(names_a_secret(name), "{name}");
         }
@@ -90,6 +100,9 @@ mod tests {
             "validate_password.length",
             "loose-old-passwords",
             "ngram_token_size",
+            "bypass_cache",
+            "signal",
+            "dsnet",
         ] {
             assert!(!names_a_secret(name), "{name}");
         }

@@ -159,9 +159,9 @@ static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new
 static SECRETS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     let parts = secrets::form();
     [
-        r"(?i)(?P<key>[\w.-]*[_.-]headers)\s?[:=]\s?(?P<name>\S.*)$".to_owned(),
+        r"(?i)(?P<key>[\w.-]*[_.-]headers|\b(?:set-)?cookie)\s?[:=]\s?(?P<name>\S.*)$".to_owned(),
         format!(
-            r#"(?i)(?P<key>[\w.-]*(?:{parts})[\w-]*)\\?["']?\s?[:=]\s?(?:(?:basic|bearer|digest|token)\s+)?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\?["']?(?P<name>[^\s"',;)]+))"#
+            r#"(?i)(?P<key>[\w.-]*(?:{parts})[\w-]*)\\?["']?\s?[:=]\s?(?:(?:apikey|basic|bearer|digest|token)\s+)?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\?["']?(?P<name>[^\s"',;)]+))"#
         ),
     ]
     .map(|form| Regex::new(&form).ok())

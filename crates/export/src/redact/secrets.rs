@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
-use model::SECRET_WORDS;
 pub(super) use model::names_a_secret as is_secret;
+use model::{SECRET_WORDS, WHOLE_SECRET_WORDS};
 
 /// Values that are no secret wherever they stand.
 const NO_SECRETS: [&str; 12] = [
@@ -28,7 +28,7 @@ pub(super) fn is_mentioned(line: &str) -> bool {
         });
         AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .build(words)
+            .build(words.iter().chain(&WHOLE_SECRET_WORDS))
             .ok()
     });
     WORDS.as_ref().is_none_or(|words| words.is_match(line))
@@ -36,9 +36,9 @@ pub(super) fn is_mentioned(line: &str) -> bool {
 
 /// The parts as one form of a regular expression.
 pub(super) fn form() -> String {
-    SECRET_WORDS
-        .map(|part| part.replace('_', "[_.-]"))
-        .join("|")
+    let parts = SECRET_WORDS.map(|part| part.replace('_', "[_.-]"));
+    let whole = WHOLE_SECRET_WORDS.join("|");
+    format!(r"{}|(?:\b|[_.-])(?:{whole})\b", parts.join("|"))
 }
 
 #[cfg(test)]
@@ -57,6 +57,7 @@ mod tests {
             "ssl-passphrase",
             "signoz-ingestion-key",
             "Authorization",
+            "db_pass",
         ] {
             assert!(is_secret(name) && is_mentioned(name), "{name}");
         }

@@ -25,11 +25,17 @@ fn what_is_no_word_is_a_secret() {
                 "run '--datadir=/srv/<dir>' '--report-password=?' '--<name>' '--innodb-page-size=16384'",
             ),
             ("Authorization: Bearer abc.def", "Authorization: Bearer ?"),
+            ("Authorization: ApiKey k4zb9", "Authorization: ApiKey ?"),
+            ("with Cookie: a=b; sid=k4zb9", "with Cookie: ?"),
             (
                 "{\"api-key\": \"two words\", \"size\": 5}",
                 "{\"<name>\": \"?\", \"size\": 5}",
             ),
             ("with x-api-key=hcaik_01 and 5", "with x-api-key=? and 5"),
+            (
+                "mount db_pass=hunter2,pass=hunter3 with bypass=5",
+                "mount db_pass=?,pass=? with bypass=5",
+            ),
             ("set otel_headers: a=b, c=d", "set otel_headers: ?"),
             (
                 "key ghp_16C7e42F292c6912E7710c838347Ae178B4a= now",
