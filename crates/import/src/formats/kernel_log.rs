@@ -1,4 +1,9 @@
 //! Lines of the kernel's log, and what keepers of containers say of their ends.
+//!
+//! A syslog has the lines of all programs, and people write between lines that they show. Nothing is kept of what is not
+//! the kernel's by its form but the lexicon's own words: an application's line may hold anything.
+
+use lexicon::Kind;
 
 use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
@@ -23,6 +28,9 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Longest that stands in front of the kernel's stamp: a host, a container, a prompt.
 const PREFIX_BYTES_MAX: usize = 64;
+
+/// Digits of the kernel's seconds since its start: those of a program's log are since 1970, and have one more.
+const SECONDS_DIGITS_MAX: usize = 9;
 
 /// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
 /// either or with nothing but a date in front, a container that was killed.
@@ -103,7 +111,10 @@ fn is_stamp_at(text: &str, at: usize) -> bool {
 fn is_seconds(stamp: &str, digits_min: usize) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     stamp.split_once('.').is_some_and(|(whole, part)| {
-        is_number(whole) && is_number(part) && part.len() >= digits_min
+        is_number(whole)
+            && whole.len() <= SECONDS_DIGITS_MAX
+            && is_number(part)
+            && part.len() >= digits_min
     })
 }
 
@@ -167,7 +178,31 @@ fn is_want_of_memory(text: &str) -> bool {
 /// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
-/// Lines as they stand there, without the arguments of programs.
+/// What is kept of a line: all of one of the kernel's. Of any other what the lexicon knows of the kernel's messages, and
+/// all of it where nothing but names of devices stand in front of such a message: the stamps may have been cut off.
+fn kept(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    if is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed) {
+        return Some(text.to_owned());
+    }
+    let found = lexicon::mentions(text);
+    let found = found.iter().filter(|one| one.entry.kind == Kind::KernelLine);
+    let messages: Vec<&str> = found.map(|one| one.text).collect();
+    let first = *messages.first()?;
+    let before = text.split(first).next().unwrap_or_default();
+    match starts_with_syslog_date(trimmed) || !is_of_devices(before) {
+        true => Some(messages.join("\n")),
+        false => Some(text.to_owned()),
+    }
+}
+
+/// Whether a text is such as `sd 0:0:0:0: [sda] ` and `nvme nvme0: `: at most one word in it is one of prose.
+fn is_of_devices(text: &str) -> bool {
+    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b',');
+    text.is_ascii() && text.split_whitespace().filter(is_plain).count() <= 1
+}
+
+/// Lines as they stand there, without those of others and the arguments of programs.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut body = String::new();
     let mut kept = 0_usize;
@@ -180,9 +215,11 @@ fn read(lines: &[Line<'_>]) -> Read {
             ));
             break;
         }
-        body.push_str(&line.text);
-        body.push('\n');
-        kept += 1;
+        if let Some(text) = self::kept(&line.text) {
+            body.push_str(&text);
+            body.push('\n');
+            kept += 1;
+        }
     }
     read.brought = format!("{kept} lines");
     if kept > 0 {
@@ -234,6 +271,7 @@ mod tests {
             "Nov 22 10:11:12 Out of memory again",
             "Nov 22 10:11 Out of memory: Kill process 16556 (mysqld)",
             "it took: [1.234567]s",
+            "[1763000000.123456] a line of a program",
         ] {
             assert!(!is_one(text), "{text}");
         }
@@ -251,6 +289,52 @@ mod tests {
             "{body}"
         );
         assert!(body.contains("audit: backlog limit exceeded\n"), "{body}");
+    }
+
+    #[test]
+    fn lines_of_others_between_those_of_the_kernel_are_not_kept() {
+        let text = "Nov 29 10:00:00 db1 kernel: INFO: task mysqld:4123 blocked for more than 120 seconds.\n\
+                    Nov 29 10:00:01 db1 CRON[77]: (root) CMD (mysqldump -uroot -phunter2 acme)\n\
+                    Nov 29 10:00:02 db1 shop[99]: login of alice failed with hunter2\n\
+                    her card is 4111 hunter2, and blocked for more than 240 seconds.\n\
+                    Nov 29 10:00:03 db1 kernel:       Not tainted 5.10.0-21-amd64\n\
+                    Call Trace:\n\
+                     io_schedule+0x46/0x70\n\
+                    [1763000000.123456] alice is logged in with hunter2\n\
+                    Nov 29 10:00:04 db1 kernel: Out of memory: Killed process 5 (mysqld)\n";
+        let bytes = text.as_bytes();
+        let incident = crate::import(&[crate::Input { path: "x", bytes }])
+            .incident
+            .unwrap();
+        let kept = format!("{incident:?}");
+        for secret in ["hunter2", "alice", "4111", "acme"] {
+            assert!(!kept.contains(secret), "{secret}: {kept}");
+        }
+        for own in [
+            "task mysqld:4123 blocked for more than 120 seconds.",
+            "Not tainted 5.10.0-21-amd64",
+            "io_schedule+0x46/0x70",
+            "Killed process 5 (mysqld)",
+        ] {
+            assert!(kept.contains(own), "{own}: {kept}");
+        }
+    }
+
+    #[test]
+    fn of_a_line_without_a_stamp_the_message_is_kept() {
+        let whole = "ata1.00: failed command: WRITE FPDMA QUEUED";
+        assert_eq!(kept(whole).as_deref(), Some(whole));
+        let whole = "sd 0:0:0:0: [sda] I/O error, dev sda, sector 4711";
+        assert_eq!(kept(whole).as_deref(), Some(whole));
+        for text in [
+            "sorry, Alice saw blk_update_request: I/O error, dev sda, and lost hunter2",
+            "Nov 29 10:00:00 db1 shop[9]: I/O error, dev sda, and lost hunter2 of Alice",
+        ] {
+            let kept = kept(text).unwrap();
+            assert!(kept.contains("I/O error, dev"), "{kept}");
+            assert!(!kept.contains("Alice") && !kept.contains("hunter2"), "{kept}");
+        }
+        assert_eq!(kept("Alice has lost hunter2"), None);
     }
 
     #[test]
