@@ -158,6 +158,8 @@ struct Reader<'a> {
     fields: Vec<(&'a str, Cow<'a, str>)>,
     /// The list has a row a paragraph: it has no rows of another form until a head begins another list.
     is_vertical: bool,
+    /// The last row of a box has no end on its line, and its statement may go on below with a table in a literal.
+    is_cut_in_literal: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -187,6 +189,7 @@ impl<'a> Reader<'a> {
             self.end_row();
             self.end_list();
             self.is_vertical = false;
+            self.is_cut_in_literal = false;
             self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
         } else if !self.is_vertical && !self.is_in_statement() && self.is_row(&cells) {
             self.row(line, &cells);
@@ -240,13 +243,19 @@ impl<'a> Reader<'a> {
 
     /// Whether cells are a row of the list; its number is one.
     fn is_row(&self, cells: &[&str]) -> bool {
-        let is_number = || {
-            let at = self.columns.iter().position(|name| name == "id");
-            let id = at.and_then(|at| cells.get(at));
-            id.is_none_or(|id| id.starts_with(|c: char| c.is_ascii_digit()))
+        let cell = |column: &str| {
+            let at = self.columns.iter().position(|name| name == column);
+            at.and_then(|at| cells.get(at))
         };
+        let is_number =
+            || cell("id").is_none_or(|id| id.starts_with(|c: char| c.is_ascii_digit()));
+        // Within a literal only what a session does tells that another row begins.
+        let is_sure = || cell("command").is_none_or(|command| is_command(command));
         is_processlist_row(cells)
-            || (cells.len() >= self.columns.len() && cells.len() > 2 && is_number())
+            || (cells.len() >= self.columns.len()
+                && cells.len() > 2
+                && is_number()
+                && (!self.is_cut_in_literal || is_sure()))
     }
 
     fn row(&mut self, line: &Line<'_>, cells: &[&str]) {
@@ -269,6 +278,12 @@ impl<'a> Reader<'a> {
             ));
             values.resize(self.columns.len(), String::new());
         }
+        let text = line.trimmed();
+        let info = self.columns.iter().position(|name| name == "info");
+        let info = info.and_then(|info| values.get(info));
+        self.is_cut_in_literal = text.starts_with('|')
+            && !text.ends_with('|')
+            && info.is_some_and(|info| info.len() > LEXED_BYTES_MAX || sql::is_open(info));
         self.rows.push(Row::new(Rc::clone(&self.columns), values));
     }
 
@@ -414,6 +429,25 @@ mod tests {
         );
         let list = &lists(&text)[0];
         assert_eq!(list.sessions, 1);
+    }
+
+    /// A statement may begin with a row's number within its literal, and a terminal may have cut a row.
+    #[test]
+    fn a_literal_in_a_box_may_hold_a_table() {
+        let held = "| 4111 | Alice Miller | Berlin | vip | hunter2 | 12 | 030123 | alice@x.com |";
+        for (more, column) in [("", ""), (" Progress |", " 0.000 |")] {
+            let head = format!("| Id | User | Host | db | Command | Time | State | Info |{more}");
+            let next = format!("| 6 | app | web:2 | shop | Execute | 3 | init | select 1 |{column}");
+            let text = format!(
+                "{head}\n| 5 | app | web:1 | shop | Query | 12 | updating | UPDATE pages SET body = '\n{held}\n' WHERE id = 5 |{column}\n{next}\n"
+            );
+            let list = &lists(&text)[0];
+            assert_eq!(list.sessions, 2, "{text}");
+            let all = serde_json::to_string(list).unwrap();
+            for word in ["4111", "Alice", "Berlin", "hunter2", "030123"] {
+                assert!(!all.contains(word), "{word}: {all}");
+            }
+        }
     }
 
     #[test]
