@@ -133,13 +133,16 @@ pub(crate) fn printed_frame(text: &str) -> Option<StackFrame> {
     if let Some((name, image)) = of_coredump(after_address) {
         return Some(frame(name, image, FrameSide::User));
     }
-    let name = name_of(after_address);
+    let name = symbol_of(name_of(after_address));
     let rest = after_address.get(name.len()..).unwrap_or_default();
     let image = rest
         .rsplit_once(" from ")
         .or_else(|| rest.rsplit_once(" - "))
         .map_or("", |(_, image)| image.trim());
     let image = image.split_whitespace().next().unwrap_or(image);
+    // Behind the same words prose has any other word.
+    let is_file = image.starts_with(['/', '.', '[']) || image.contains(".so");
+    let image = if is_file { image } else { "" };
     // quickstack writes the place in the source where gdb has the library.
     let image = match image.rsplit_once(':') {
         Some((_, line)) if !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()) => "",
@@ -149,6 +152,17 @@ pub(crate) fn printed_frame(text: &str) -> Option<StackFrame> {
         return None;
     }
     (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, FrameSide::User))
+}
+
+/// The name without what a text says behind it: a line of prose between two frames is taken for the rest of the first.
+/// Blanks stand in names of C++ only.
+fn symbol_of(name: &str) -> &str {
+    const OF_CPP: [&str; 2] = [" thunk to ", "operator "];
+    let is_whole = is_symbol(name) || OF_CPP.iter().any(|words| name.contains(words));
+    match name.find(char::is_whitespace).filter(|_| !is_whole) {
+        Some(end) => name.get(..end).unwrap_or(name),
+        None => name,
+    }
 }
 
 /// The function in front of its arguments.

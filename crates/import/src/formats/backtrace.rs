@@ -466,6 +466,25 @@ mod tests {
         }
     }
 
+    /// People write between frames, and a frame need not have brackets that end its name.
+    #[test]
+    fn prose_between_frames_is_no_part_of_their_names() {
+        let text = "Thread 1 (LWP 5):\n#0  0x00007f2b poll - /usr/lib/libc.so.6\nher password is hunter2\n\
+            #1  0x00007f2c os_event::wait\nhunter2 was told us by Alice - from Berlin\n\
+            #2  0x00007f2d Field::operator unsigned long\n#3  0x00007f2e non-virtual thunk to ha_innobase::info\n\
+            #4  0x00007f2f in void f<int> (query=0x7f \"SELECT 'hunter2'\") at x.cc:3\n\
+            #5  0x00007f30 start_thread\n";
+        let read = read(&clean::lines(text));
+        let frames = &read.snapshots[0].threads[0].frames;
+        let names: Vec<&str> = frames.iter().map(|frame| frame.name.as_str()).collect();
+        assert_eq!(names[..2], ["poll", "os_event::wait"], "{names:?}");
+        assert_eq!((names.len(), names[5]), (6, "start_thread"), "{names:?}");
+        let told = format!("{frames:?}");
+        for word in ["hunter2", "Alice", "Berlin", "password"] {
+            assert!(!told.contains(word), "{word}: {told}");
+        }
+    }
+
     #[test]
     fn old_and_new_heads_wrapped_and_glued_frames() {
         let text = "Thread 2 (Thread 1098357056 (LWP 77)):\n\
