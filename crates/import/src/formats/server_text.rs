@@ -283,6 +283,14 @@ fn read(lines: &[Line<'_>]) -> Read {
         }
         let text = joined(of_printout);
         let mut taken = server::innodb_taken(&text);
+        // Numbers are read from all lines, and those are kept that can be nobody's.
+        let is_known = |text: &str| is_server_line(text) || is_monitor_detail(text);
+        let own = server_text::innodb::without_remarks(&text, is_known);
+        let has_remarks = own.len() < text.len();
+        let statuses = taken.texts.iter_mut().filter(|_| has_remarks);
+        for status in statuses.filter(|text| text.kind() == TextKind::InnodbStatus) {
+            *status = server_text::innodb_status(&own);
+        }
         // A log line is no status: only what holds something of InnoDB's is kept as one.
         let has_status = !taken.readings.is_empty() || has_innodb(&text);
         if !has_status {
@@ -475,7 +483,15 @@ fn version_in(text: &str) -> Option<String> {
             .then(|| number.to_owned())
     };
     if let Some(rest) = text.strip_prefix("Version: '") {
-        return rest.split('\'').next().map(str::to_owned);
+        let version = rest.split('\'').next();
+        // Any other program may have such a line.
+        let is_version = |text: &&str| {
+            text.starts_with(|c: char| c.is_ascii_digit())
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b".+~-:".contains(&byte))
+        };
+        return version.filter(is_version).map(str::to_owned);
     }
     for (mark, suffix) in [
         ("mysql-", ""),
@@ -514,9 +530,30 @@ mod tests {
                 Some("8.0.30"),
             ),
             ("see mysql-8.0.1 for more", None),
+            ("Version: 'hunter2 of acme'  socket: ''", None),
+            ("Version: '8 of acme'", None),
             ("/mysql-8.0/x", None),
         ] {
             assert_eq!(version_in(text).as_deref(), version, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_people_write_within_a_status_is_not_kept() {
+        let text = "2026-01-02 03:04:05 0x7f00 INNODB MONITOR OUTPUT\n=====================================\n\
+            Per second averages calculated from the last 9 seconds\nthis is the one of acme, whose password is hunter2\n\
+            --------------\nROW OPERATIONS\n--------------\n5 queries inside InnoDB, 9 queries in queue\n\
+            see, Alice says that her card 4111 is in there\nNumber of rows inserted 1, updated 2, deleted 3, read 4\n\
+            ----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n";
+        let begin = text.find("--------------").unwrap_or_default();
+        for text in [text, &text[begin..]] {
+            let read = read(&clean::lines(text));
+            assert_eq!(read.values("innodb.queries_in_queue"), [9.0]);
+            let kept = format!("{:?}", read.texts);
+            for word in ["hunter2", "acme", "Alice", "4111"] {
+                assert!(!kept.contains(word), "{word}: {kept}");
+            }
+            assert!(kept.contains("Number of rows inserted 1"), "{kept}");
         }
     }
 

@@ -57,6 +57,8 @@ pub(super) struct Line<'a> {
     pub(super) section: Section,
     /// No line feed follows it.
     pub(super) is_last: bool,
+    /// Its own words tell what it is, and not only where it stands.
+    pub(super) has_form: bool,
 }
 
 /// Where a statement can stand.
@@ -100,6 +102,8 @@ pub(super) struct Lines<'a> {
     line_at: usize,
     statement_bytes: usize,
     statement_cut_bytes_min: usize,
+    /// The present line has one of InnoDB's forms.
+    has_form: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -120,6 +124,7 @@ impl<'a> Lines<'a> {
             line_at: 0,
             statement_bytes: 0,
             statement_cut_bytes_min: STATEMENT_CUT_BYTES_MIN,
+            has_form: false,
         }
     }
 
@@ -147,6 +152,7 @@ impl<'a> Lines<'a> {
         self.is_suspect = is_suspect;
         match self.own(raw, stem, rest, doubtful) {
             Some(kind) => {
+                self.has_form = true;
                 if doubtful && self.place == Place::Statement {
                     self.place = Place::Cut;
                 }
@@ -293,6 +299,7 @@ impl<'a> Iterator for Lines<'a> {
         let (raw, rest) = tail.split_once('\n').unwrap_or((tail, ""));
         self.line_at = self.at;
         self.at += raw.len() + 1;
+        self.has_form = false;
         let kind = if self.line_at < self.remnant_end && !is_rule(stem(raw)) {
             Kind::Remnant
         } else {
@@ -305,6 +312,7 @@ impl<'a> Iterator for Lines<'a> {
             kind,
             section: self.section,
             is_last: self.at > self.text.len(),
+            has_form: self.has_form,
         })
     }
 }

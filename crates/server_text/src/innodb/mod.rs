@@ -7,6 +7,7 @@
 //!
 //! - [`parse`] reads a status, [`signals()`] names its numbers,
 //! - [`semaphore_waits`] finds waits for latches in any text, such as an error log,
+//! - [`without_remarks`] removes what people wrote between its lines,
 //! - [`redact()`] removes what clients wrote, so that the text can be stored; [`rewrite`] gives it other
 //!   names.
 
@@ -17,6 +18,7 @@ mod lines;
 mod numbers;
 mod quotes;
 mod redact;
+mod remarks;
 mod resources;
 mod sections;
 mod semaphores;
@@ -27,6 +29,7 @@ mod transactions;
 
 pub use model::SemaphoreWait;
 pub use redact::{STATUS_BYTES_MAX, StatusPart, redact, rewrite};
+pub use remarks::without_remarks;
 pub use semaphores::{SEMAPHORE_WAITS_MAX, semaphore_waits};
 pub use signals::signals;
 pub use status::{
