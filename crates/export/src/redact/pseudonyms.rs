@@ -57,6 +57,9 @@ enum Search {
 /// Letters and digits without vowels, so that no word comes about by chance.
 const ALPHABET: &[u8; 30] = b"bcdfghjklmnpqrstvwxz0123456789";
 
+/// How many of them are letters. One at least is in each pseudonym: `user_4916123456` is somebody's account.
+const LETTERS: usize = 20;
+
 /// Characters of a pseudonym: 49 bits.
 const PSEUDONYM_CHARS: usize = 10;
 
@@ -348,11 +351,18 @@ fn letters(salt: &[u8], lower: &str) -> String {
     hash.update(salt);
     hash.update(lower.as_bytes());
     let digest = hash.finalize();
-    let letters = digest
-        .iter()
-        .take(PSEUDONYM_CHARS)
-        .filter_map(|byte| ALPHABET.get(usize::from(*byte) % ALPHABET.len()));
-    letters.map(|letter| char::from(*letter)).collect()
+    let of = |byte: u8, count: usize| {
+        let letter = ALPHABET.get(usize::from(byte) % count.max(1));
+        letter.map(|letter| char::from(*letter))
+    };
+    let bytes = || digest.iter().copied().take(PSEUDONYM_CHARS);
+    let made: String = bytes()
+        .filter_map(|byte| of(byte, ALPHABET.len()))
+        .collect();
+    match made.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => bytes().filter_map(|byte| of(byte, LETTERS)).collect(),
+        false => made,
+    }
 }
 
 /// What stands for a name beside the incidents that are redacted with this salt: the letters behind its kind are the
@@ -390,5 +400,6 @@ pub(super) fn is_pseudonym(lower: &str) -> bool {
         .contains(&kind)
             && rest.len() == PSEUDONYM_CHARS
             && rest.bytes().all(|byte| ALPHABET.contains(&byte))
+            && rest.bytes().any(|byte| byte.is_ascii_alphabetic())
     })
 }

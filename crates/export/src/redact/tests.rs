@@ -11,6 +11,7 @@ use regex::Regex;
 use super::pseudonyms::Pseudonyms;
 use super::{innodb, line, locks, names, series, statement, text};
 
+mod pseudonyms;
 mod secrets;
 mod sessions;
 mod settings;
