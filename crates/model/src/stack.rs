@@ -67,6 +67,16 @@ pub struct StackFrame {
     pub nameless: Option<UnnamedReason>,
 }
 
+impl StackFrame {
+    /// Whether the lexicon knows the function.
+    pub fn is_known(&self) -> bool {
+        let lexicon = lexicon::Lexicon::get();
+        lexicon
+            .lookup(lexicon::Kind::Function, &self.name)
+            .is_some()
+    }
+}
+
 /// Why a user stack ends where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

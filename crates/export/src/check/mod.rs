@@ -139,17 +139,17 @@ impl Found {
             .series
             .iter()
             .filter(|series| !series.name.contains('/'));
-        series.for_each(|series| add(&series.name));
-        incident
-            .facts
-            .iter()
-            .for_each(|timed| add(&timed.fact.name));
-        incident
-            .stacks
-            .table
-            .frames()
-            .iter()
-            .for_each(|frame| add(&frame.name));
+        let facts = incident.facts.iter().map(|timed| &timed.fact.name);
+        series
+            .map(|series| &series.name)
+            .chain(facts)
+            .filter(|name| !crate::redact::is_somebodys_variable(name))
+            .for_each(|name| add(name));
+        let foreign = crate::redact::Foreign::of(incident);
+        let frames = incident.stacks.table.frames().iter().enumerate();
+        frames
+            .filter(|(number, _)| !foreign.has_frame(*number))
+            .for_each(|(_, frame)| add(&frame.name));
         Self {
             own,
             names: BTreeMap::new(),

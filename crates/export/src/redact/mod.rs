@@ -10,6 +10,7 @@
 //! stand, until no new one is met. [`Names`] is what to search the result for: whoever writes it does,
 //! and keeps nothing in which one is found.
 
+mod foreign;
 mod innodb;
 mod keywords;
 mod leak;
@@ -30,6 +31,7 @@ mod states;
 mod suspect;
 mod text;
 mod values;
+mod variables;
 pub(crate) mod well_known;
 mod wordwise;
 
@@ -43,10 +45,12 @@ use model::{
     StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun, Timeline, Trigger,
 };
 
+pub(crate) use foreign::Foreign;
 pub(crate) use keywords::is_keyword as is_sql_word;
 pub use leak::Leak;
 use pseudonyms::{NameKind, Pseudonyms};
 pub use pseudonyms::{Names, pseudonym};
+pub(crate) use variables::is_somebodys as is_somebodys_variable;
 pub(crate) use well_known::{STRUCTURE as STRUCTURE_WORDS, server as server_words};
 
 /// A user, host or schema that every server has, or what stands for a name already.
@@ -140,8 +144,9 @@ fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
     }
     for timed in &mut out.facts {
         timed.fact.value = values::rename(pseudonyms, &timed.fact.name, &timed.fact.value);
+        timed.fact.name = names::variable(pseudonyms, &timed.fact.name);
     }
-    out.stacks = stacks(pseudonyms, &incident.stacks);
+    out.stacks = stacks(pseudonyms, &incident.stacks, &Foreign::of(incident));
     for timed in &mut out.queries {
         digest(pseudonyms, &mut timed.digest);
     }
@@ -266,12 +271,22 @@ pub(crate) fn is_program_frame(name: &str) -> bool {
     name.starts_with('(') && name.ends_with(')') && !name.starts_with("(anonymous")
 }
 
-fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvidence {
+fn stacks(
+    pseudonyms: &mut Pseudonyms<'_>,
+    stacks: &StackEvidence,
+    foreign: &Foreign,
+) -> StackEvidence {
     let frames: Vec<StackFrame> = stacks
         .table
         .frames()
         .iter()
-        .map(|frame| match is_program_frame(&frame.name) {
+        .enumerate()
+        .map(|(number, frame)| match is_program_frame(&frame.name) {
+            _ if foreign.has_frame(number) => StackFrame {
+                name: pseudonyms.name(NameKind::Name, &frame.name),
+                image: pseudonyms.name(NameKind::Name, &frame.image),
+                ..frame.clone()
+            },
             true => {
                 // One pair of brackets: a program's name may have its own, as `(ended)`.
                 let program = frame.name.strip_prefix('(').unwrap_or(&frame.name);
@@ -309,7 +324,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
             .profiles
             .iter()
             .map(|profile| Profile {
-                counts: counts(pseudonyms, &profile.counts),
+                counts: counts(pseudonyms, &profile.counts, foreign),
                 ..profile.clone()
             })
             .collect(),
@@ -318,7 +333,7 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
             .iter()
             .map(|callers| Callers {
                 profile: callers.profile,
-                counts: counts(pseudonyms, &callers.counts),
+                counts: counts(pseudonyms, &callers.counts, foreign),
             })
             .collect(),
         locks: stacks
@@ -330,10 +345,14 @@ fn stacks(pseudonyms: &mut Pseudonyms<'_>, stacks: &StackEvidence) -> StackEvide
 }
 
 /// Rows of a profile with other names of threads.
-fn counts(pseudonyms: &mut Pseudonyms<'_>, rows: &[ProfileCount]) -> Vec<ProfileCount> {
+fn counts(
+    pseudonyms: &mut Pseudonyms<'_>,
+    rows: &[ProfileCount],
+    foreign: &Foreign,
+) -> Vec<ProfileCount> {
     let rows = rows.iter();
     rows.map(|row| ProfileCount {
-        thread: match row.server {
+        thread: match row.server && !foreign.has_stack(row.stack) {
             true => pseudonyms.sweep(&row.thread).into_owned(),
             false => names::program(pseudonyms, &row.thread),
         },

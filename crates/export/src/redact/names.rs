@@ -6,7 +6,7 @@ use super::paths::{
     component, is_data_end, is_library, is_number, is_source, is_version, version_number,
 };
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::well_known;
+use super::{variables, well_known};
 
 /// Abbreviations and names with points that are no names of anybody.
 const DOTTED: [&str; 14] = [
@@ -213,6 +213,21 @@ pub(super) fn dotted(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
 /// A vendor's name, in lower case or not.
 pub(super) fn is_vendors(host: &str) -> bool {
     DOTTED.contains(&host.to_ascii_lowercase().as_str())
+}
+
+/// The name of a fact or a signal, with other names for the parts of a variable's that are no server's.
+pub(super) fn variable(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
+    let Some((area, parts)) = variables::parts(name) else {
+        return name.to_owned();
+    };
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(part, is_servers)| match is_servers {
+            true => part.to_owned(),
+            false => pseudonyms.name(NameKind::Name, part),
+        })
+        .collect();
+    format!("{area}{}", parts.join("."))
 }
 
 /// Where the vendors explain things; in lower case.

@@ -7,8 +7,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, Sta
 use model::Incident;
 use sha2::{Digest, Sha256};
 
+use super::foreign::Foreign;
 use super::leak::Leak;
-use super::well_known;
+use super::{variables, well_known};
 
 /// What a name names. It shows in front of what stands for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,18 +118,22 @@ impl<'a> Pseudonyms<'a> {
         add(also);
         add(&crate::stalk::own_words());
         for series in &incident.timeline.series {
-            if !well_known::is_named_by_others(&series.name) {
+            if !well_known::is_named_by_others(&series.name)
+                && !variables::is_somebodys(&series.name)
+            {
                 add(&series.name);
             }
         }
         for source in &incident.timeline.sources {
             add(&source.name);
         }
-        for timed in &incident.facts {
-            add(&timed.fact.name);
-        }
-        for frame in incident.stacks.table.frames() {
-            if !super::is_program_frame(&frame.name) {
+        let facts = incident.facts.iter().map(|timed| &timed.fact.name);
+        facts
+            .filter(|name| !variables::is_somebodys(name))
+            .for_each(|name| add(name));
+        let foreign = Foreign::of(incident);
+        for (number, frame) in incident.stacks.table.frames().iter().enumerate() {
+            if !super::is_program_frame(&frame.name) && !foreign.has_frame(number) {
                 add(&frame.name);
                 // Its folders are whoever installed it.
                 add(frame.image.rsplit('/').next().unwrap_or_default());

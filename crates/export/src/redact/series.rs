@@ -31,7 +31,7 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
         return format!("disk.{}.{end}", disk(pseudonyms, device));
     }
     match name.starts_with("status.") {
-        true => name.to_owned(),
+        true => names::variable(pseudonyms, name),
         false => pseudonyms.sweep(name).into_owned(),
     }
 }

@@ -15,6 +15,8 @@ mod pseudonyms;
 mod secrets;
 mod sessions;
 mod settings;
+mod stacks;
+mod variables;
 
 fn blank() -> Incident {
     Incident {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use export::redact::{self, Names};
-use model::{Absent, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
+use model::{Absent, Fact, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
 
 use super::{Refused, redacted};
 use crate::batch::{Batch, Token};
@@ -28,8 +28,8 @@ pub(super) struct Known {
     version: String,
     /// By the signal's name.
     signals: HashMap<String, String>,
-    /// By the fact's name: its values, and what stands for them.
-    facts: HashMap<String, Vec<(String, String)>>,
+    /// By the fact's name: its values, and the fact that stands for each.
+    facts: HashMap<String, Vec<(String, Fact)>>,
     absent: HashMap<Absent, Absent>,
     /// What must be in no row.
     pub(super) names: Names,
@@ -86,7 +86,7 @@ impl Known {
             let mut values = self.facts.get(&timed.fact.name)?.iter();
             let (_, renamed) = values.find(|(value, _)| *value == timed.fact.value)?;
             let mut timed = timed.clone();
-            timed.fact.value.clone_from(renamed);
+            timed.fact.clone_from(renamed);
             Some(timed)
         };
         let absent = |timed: &TimedAbsent| {
@@ -145,11 +145,11 @@ impl Known {
         let signals = looked_at.timeline.series.into_iter();
         let signals = signals.zip(renamed.timeline.series);
         let signals = signals.map(|(one, renamed)| (one.name, renamed.name));
-        let mut facts: HashMap<String, Vec<(String, String)>> = HashMap::new();
+        let mut facts: HashMap<String, Vec<(String, Fact)>> = HashMap::new();
         for (one, renamed) in looked_at.facts.into_iter().zip(renamed.facts) {
             let values = facts.entry(one.fact.name).or_default();
             if !values.iter().any(|(value, _)| *value == one.fact.value) {
-                values.push((one.fact.value, renamed.fact.value));
+                values.push((one.fact.value, renamed.fact));
             }
         }
         let absent = looked_at.absent.into_iter().zip(renamed.absent);

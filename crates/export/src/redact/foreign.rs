@@ -1,0 +1,53 @@
+//! Stacks of an import that may be none.
+//!
+//! A row of a table with semicolons and a number at its end has the form of a folded stack, and `12 alice,bob` that of
+//! pt-pmp's. A recorder has its functions from the programs themselves; an import has whatever a text holds. So there a
+//! stack in which the lexicon knows no function is taken for somebody's words.
+
+use model::{Incident, Stall};
+
+/// Which stacks and frames are somebody's, by their numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Foreign {
+    stacks: Vec<bool>,
+    frames: Vec<bool>,
+}
+
+impl Foreign {
+    /// Those of an incident; none where a recorder took the stacks.
+    pub(crate) fn of(incident: &Incident) -> Self {
+        let mut triggers = incident.stall.triggers.iter();
+        if !triggers.any(|trigger| trigger.rule == Stall::IMPORTED) {
+            return Self::default();
+        }
+        let table = &incident.stacks.table;
+        let is_known: Vec<bool> = table.frames().iter().map(|frame| frame.is_known()).collect();
+        let known = |id: &model::FrameId| is_known.get(id.0 as usize) == Some(&true);
+        let mut frames = vec![true; is_known.len()];
+        let mut stacks = Vec::with_capacity(table.stacks().len());
+        for stack in table.stacks() {
+            let is_code = stack.frames.iter().any(known);
+            stacks.push(!is_code);
+            for id in stack.frames.iter().filter(|_| is_code) {
+                if let Some(frame) = frames.get_mut(id.0 as usize) {
+                    *frame = false;
+                }
+            }
+        }
+        // A frame without a name is called by its library, one that stands for a program by that.
+        for (is_foreign, frame) in frames.iter_mut().zip(table.frames()) {
+            *is_foreign &= frame.nameless.is_none() && !super::is_program_frame(&frame.name);
+        }
+        Self { stacks, frames }
+    }
+
+    /// Whether the frame of this number is somebody's.
+    pub(crate) fn has_frame(&self, number: usize) -> bool {
+        self.frames.get(number) == Some(&true)
+    }
+
+    /// Whether the stack is.
+    pub(crate) fn has_stack(&self, id: model::StackId) -> bool {
+        self.stacks.get(id.0 as usize) == Some(&true)
+    }
+}

@@ -1,0 +1,67 @@
+//! What an import read as stacks.
+
+use model::{
+    FrameSide, Incident, Profile, ProfileCount, StackEnd, StackFrame, StackTable, Stall, Trigger,
+};
+
+use super::super::redact;
+use super::blank;
+
+fn frame(name: &str) -> StackFrame {
+    StackFrame {
+        name: name.to_owned(),
+        image: String::new(),
+        side: FrameSide::User,
+        nameless: None,
+    }
+}
+
+/// A stack of functions, and a row of somebody's table: `alice;Alice Miller;4711;hunter2 12`.
+fn with_both(rule: &str) -> Incident {
+    let mut incident = blank();
+    incident.stall.triggers.push(Trigger {
+        rule: rule.to_owned(),
+        says: "captured by other tools".to_owned(),
+    });
+    let mut table = StackTable::default();
+    let code = ["buf_page_get_gen", "acme_udf", "start_thread"].map(frame);
+    let row = ["hunter2", "4711", "Alice Miller"].map(frame);
+    let count = |stack, thread: &str| ProfileCount {
+        stack,
+        thread: thread.to_owned(),
+        server: true,
+        count: 12,
+    };
+    let code = count(table.intern(code.to_vec(), StackEnd::Complete), "mysqld");
+    let row = count(table.intern(row.to_vec(), StackEnd::FrameLimit), "alice");
+    incident.stacks.table = table;
+    incident.stacks.profiles.push(Profile {
+        from: 0,
+        to: 1,
+        hz: 0,
+        processors: 1,
+        counts: vec![code, row],
+        lost: 0,
+    });
+    incident
+}
+
+#[test]
+fn a_row_that_was_taken_for_a_stack_is_somebodys() {
+    let incident = with_both(Stall::IMPORTED);
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    let all = format!("{:?}", redacted.stacks).to_lowercase();
+    for word in ["hunter2", "alice", "miller"] {
+        assert!(!all.contains(word), "{word}: {all}");
+    }
+    for own in ["buf_page_get_gen", "acme_udf", "start_thread", "mysqld"] {
+        assert!(all.contains(own), "{own}: {all}");
+    }
+}
+
+#[test]
+fn a_recorder_has_its_functions_from_programs() {
+    let incident = with_both("query-probe");
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    assert_eq!(redacted.stacks, incident.stacks);
+}
