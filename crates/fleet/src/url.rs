@@ -30,8 +30,8 @@ pub enum UrlError {
     },
 }
 
-/// How a URL that is none of ours is called: it may be of another program, with a password.
-fn shown(url: &str) -> String {
+/// How a URL that is none of ours is called: it may be of another program, and a password may stand in any part of it.
+pub(crate) fn shown(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, _))
             if scheme

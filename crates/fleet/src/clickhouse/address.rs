@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::endpoint::Endpoint;
+use crate::url::shown;
 
 /// The database when the URL names none.
 const DATABASE: &str = "freezeframe";
@@ -33,11 +34,7 @@ impl Address {
     ///
     /// When it is none, or its database has a name that needs quotes.
     pub fn parse(url: &str) -> Result<Self, Failure> {
-        let wrong = |what: &str| {
-            // It may have a password in it.
-            let end = url.rsplit('@').next().unwrap_or(url);
-            Failure::stop(end, what)
-        };
+        let wrong = |what: &str| Failure::stop(&shown(url), what);
         let lower = url.to_ascii_lowercase();
         let is_tls = lower.starts_with("https://");
         let rest = url.split_once("://").map(|(_, rest)| rest);
@@ -142,6 +139,9 @@ mod tests {
             "http://",
             "http://a:b/c",
             "http://u:secret@h/a-b",
+            "http://u:secret",
+            "http://u@secret:pw/x-y",
+            "http://h:1/secret-x",
             "http://u:%zz@h",
         ] {
             let said = Address::parse(url).unwrap_err().said;

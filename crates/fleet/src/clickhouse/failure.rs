@@ -82,6 +82,9 @@ const WRONG: [(u32, &str); 11] = [
     (516, "wrong user or password"),
 ];
 
+/// Exceptions whose words name the user: that of the configuration, who is shown nowhere else.
+const OF_USERS: [u32; 6] = [164, 192, 193, 194, 497, 516];
+
 impl Failure {
     /// The server cannot be reached, or its answer was lost.
     pub(crate) fn unreachable(whom: &str, what: impl fmt::Display) -> Self {
@@ -130,8 +133,9 @@ impl Failure {
             Some(code) => format!("code {code}"),
             None => format!("status {status}"),
         };
+        let names_user = code.is_some_and(|code| OF_USERS.contains(&code));
         let words = words(body);
-        let words = match words.is_empty() {
+        let words = match words.is_empty() || names_user {
             true => String::new(),
             false => format!(": {words}"),
         };
@@ -219,6 +223,9 @@ mod tests {
         ] {
             assert_eq!(then(status, code), Then::Stop, "{status} {code:?}");
         }
+        let user = "Code: 516. DB::Exception: quillfeather: Authentication failed: password is incorrect";
+        let said = Failure::of_answer(WHOM, 403, None, user).said;
+        assert!(!said.contains("quillfeather"), "{said}");
         let long = format!("Code: 62. DB::Exception: {}", "x".repeat(2000));
         let said = Failure::of_answer(WHOM, 400, None, &long).said;
         assert!(said.chars().count() < 400 && !said.contains('\n'), "{said}");

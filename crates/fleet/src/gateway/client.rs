@@ -7,6 +7,7 @@ use crate::batch::Batch;
 use crate::batch_bytes;
 use crate::clickhouse::{Failure, Then, line};
 use crate::endpoint::{Endpoint, Request, user_agent};
+use crate::url::shown;
 
 /// What the URL of a gateway begins with.
 const SCHEME_HTTP: &str = "gateway+http://";
@@ -48,8 +49,7 @@ impl Gateway {
     ///
     /// When it is none.
     pub fn parse(url: &str) -> Result<Self, Failure> {
-        let end = url.rsplit('@').next().unwrap_or(url);
-        let wrong = |what: &str| Failure::stop(end, what);
+        let wrong = |what: &str| Failure::stop(&shown(url), what);
         let lower = url.to_ascii_lowercase();
         let is_tls = lower.starts_with(SCHEME_HTTPS);
         let scheme = if is_tls { SCHEME_HTTPS } else { SCHEME_HTTP };
@@ -213,10 +213,15 @@ mod tests {
         assert!(said("gateway+http://a/b?c").contains("characters"));
         assert!(said("gateway+http://a\nb/").contains("characters"));
         let secret = said("gateway+http://me:s3cret@db1");
-        assert!(
-            secret.contains("no user") && !secret.contains("s3cret"),
-            "{secret}"
-        );
+        assert!(secret.contains("no user"), "{secret}");
+        for url in [
+            "gateway+http://me:s3cret@db1",
+            "gateway+http://me:s3cret",
+            "gateway+http://me@s3cret:x",
+            "gateway+http://db1/x?token=s3cret",
+        ] {
+            assert!(!said(url).contains("s3cret"), "{}", said(url));
+        }
     }
 
     #[test]

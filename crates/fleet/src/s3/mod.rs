@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use crate::clickhouse::{Failure, Then, line};
 use crate::endpoint::{Endpoint, Request, escaped, user_agent};
 use crate::from_incident::hash_of_bytes;
+use crate::url::shown;
 use signature::{Signed, Signer};
 
 /// What the URL of a store begins with.
@@ -106,7 +107,7 @@ impl Place {
     ///
     /// When it is none, or names no bucket.
     pub fn parse(url: &str) -> Result<Self, Failure> {
-        let wrong = |what: &str| Failure::stop(url.rsplit('@').next().unwrap_or(url), what);
+        let wrong = |what: &str| Failure::stop(&shown(url), what);
         let lower = url.to_ascii_lowercase();
         let is_tls = lower.starts_with(SCHEME_HTTPS);
         let scheme = if is_tls { SCHEME_HTTPS } else { SCHEME_HTTP };

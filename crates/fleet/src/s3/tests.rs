@@ -103,6 +103,14 @@ fn what_is_no_place_says_how_one_is_written() {
     }
     let secret = said("s3+https://key:s3cret@h/b");
     assert!(secret.contains("no user") && !secret.contains("s3cret"));
+    for url in [
+        "s3+https://key:s3cret",
+        "s3+https://h/b/?X-Amz-Signature=s3cret",
+        "s3+https://key@s3cret",
+        "s3cret",
+    ] {
+        assert!(!said(url).contains("s3cret"), "{}", said(url));
+    }
 }
 
 #[test]
