@@ -338,7 +338,7 @@ mod tests {
         );
         let error = error_of("[server]\nssl_mode = 'sure'\n");
         assert!(
-            error.starts_with("f.toml:2: ssl_mode: 'sure' is none of DISABLED"),
+            error.starts_with("f.toml:2: ssl_mode: one of DISABLED"),
             "{error}"
         );
         let error = error_of("[detect\n");
@@ -360,6 +360,11 @@ mod tests {
             "[fleet]\nurl = 'mysql://u:s3cret@h/'\n",
             "[fleet]\nurl = 'sqlite:///x'\nframes = 'https://u:s3cret@h/'\n",
             "[[targets]]\nname = 'a'\nport = 1\nmetrics = 'cmd:aws --secret s3cret'\n",
+            "[[targets]]\nname = 'me:s3cret@db7'\nport = 1\n",
+            "[server]\nssl_mode = 's3cret'\n",
+            "[fleet]\nurl = 'http://me:s3cret'\n",
+            "[fleet]\nurl = 'gateway+http://me@s3cret:x'\n",
+            "[fleet]\nurl = 'sqlite:///x'\nframes = 's3+https://h/b/?Signature=s3cret'\n",
         ] {
             let error = error_of(text);
             assert!(error.starts_with("f.toml:"), "{error}");

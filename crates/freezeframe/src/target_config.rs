@@ -49,7 +49,7 @@ impl TargetConfig {
             name.len() <= NAME_CHARS_MAX
                 && name.starts_with(|c: char| c.is_ascii_alphanumeric())
                 && name.chars().all(is_word),
-            "name: '{name}': at most {NAME_CHARS_MAX} letters, digits, '.', '_' and '-', beginning with a letter or digit"
+            "name: at most {NAME_CHARS_MAX} letters, digits, '.', '_' and '-', beginning with a letter or digit"
         );
         let is_placed = self.host.is_some()
             || self.port.is_some()

@@ -135,7 +135,7 @@ mod tests {
             ),
             (
                 "[[targets]]\nname = '../b'\nport = 1\n",
-                "t.toml:4: targets: name: '../b'",
+                "t.toml:4: targets: name: at most 64",
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\nsocket = '/s'\n",
@@ -151,7 +151,7 @@ mod tests {
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\nssl_mode = 'on'\n",
-                "t.toml:7: ssl_mode: 'on' is none of",
+                "t.toml:7: ssl_mode: one of DISABLED",
             ),
         ] {
             let error = error_of(&format!("{first}{more}"));

@@ -36,6 +36,7 @@ pub use error_log_table::ErrorLogTable;
 pub use login::{FoundLogin, Login, LoginOptions, find_login};
 pub use login_error::LoginError;
 pub use open_connections::open_connections;
+pub use option_file::option_values;
 pub use os_threads::thread_sessions;
 pub use own::{OwnStatementFilter, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_kept, probe_query};

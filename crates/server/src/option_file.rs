@@ -60,6 +60,15 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<FileLogin, LoginError> {
     parse_groups(path, text, &GROUPS)
 }
 
+/// The options of all groups with their values, as whoever reads them has them: without quotes, escapes and comments.
+pub fn option_values(text: &str) -> impl Iterator<Item = (String, String)> {
+    text.lines().filter_map(|line| {
+        let (key, value) = line.trim().split_once('=')?;
+        let key = key.trim().replace('_', "-");
+        Some((key, unquote(value.trim())))
+    })
+}
+
 /// Whether there is such a group.
 pub(crate) fn has_group(text: &str, group: &str) -> bool {
     text.lines()
@@ -106,7 +115,7 @@ pub(crate) fn parse_groups(
                     let mode = value.parse().map_err(|why| LoginError::OptionFile {
                         path: path.to_owned(),
                         line: number,
-                        problem: format!("ssl-mode {why}"),
+                        problem: format!("ssl-mode: {why}"),
                     })?;
                     login.tls.mode = Some(mode);
                 }
@@ -120,7 +129,7 @@ pub(crate) fn parse_groups(
                     let port = value.parse().map_err(|_| LoginError::OptionFile {
                         path: path.to_owned(),
                         line: number,
-                        problem: format!("port '{value}' is not a port number"),
+                        problem: "port: a number up to 65535 expected".to_owned(),
                     })?;
                     login.port = Some(port);
                 }
@@ -196,6 +205,17 @@ mod tests {
     }
 
     #[test]
+    fn options_of_all_groups_are_told_as_they_are_meant() {
+        let text = "[mysqldump]\nuser = alice # dba\npassword=\"hunter\\\\2 #\"\nquick\n";
+        let all: Vec<(String, String)> = option_values(text).collect();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            all,
+            [pair("user", "alice"), pair("password", "hunter\\2 #")]
+        );
+    }
+
+    #[test]
     fn a_hash_without_a_blank_belongs_to_the_password() {
         assert_eq!(
             read("[client]\npassword=a#b").password.as_deref(),
@@ -222,7 +242,7 @@ mod tests {
         let text = "[client]\nssl-mode=sure\n";
         let error = parse(Path::new("my.cnf"), text).unwrap_err().to_string();
         assert!(
-            error.starts_with("my.cnf:2: ssl-mode 'sure' is none of"),
+            error.starts_with("my.cnf:2: ssl-mode: one of DISABLED"),
             "{error}"
         );
     }
@@ -232,7 +252,7 @@ mod tests {
         let error = parse(Path::new("my.cnf"), "[client]\n\nport=many\n").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "my.cnf:3: port 'many' is not a port number"
+            "my.cnf:3: port: a number up to 65535 expected"
         );
     }
 }

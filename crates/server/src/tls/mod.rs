@@ -72,10 +72,9 @@ impl FromStr for TlsMode {
         let name = text.trim().replace('-', "_");
         let mut all = Self::ALL.into_iter();
         all.find(|mode| mode.name().eq_ignore_ascii_case(&name))
+            // Not what was found there: the value of another setting may have come here by mistake.
             .ok_or_else(|| {
-                format!(
-                    "'{text}' is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY"
-                )
+                "one of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY expected".to_owned()
             })
     }
 }
