@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use model::names_a_secret;
 use serde_json::Value;
-use server::find_login;
+use server::{find_login, option_values};
 
 use super::collect::{self, SERVICE};
 use super::scrub::Scrub;
@@ -89,47 +90,97 @@ fn host_of(url: &str) -> &str {
     }
 }
 
-/// What the running service was told of on its command line.
-pub(super) fn of_service(scrub: &mut Scrub) {
+/// What the service was told of on its command line, and what the recorder was that writes into this directory: in a
+/// container, under another keeper of services or by hand there is no unit. Whether one of them tells all it knows: then
+/// whole reports are in its log, with names of sessions and tables that stand nowhere else.
+pub(super) fn of_service(scrub: &mut Scrub, dir: &Path) -> bool {
     let mut systemctl = Command::new("systemctl");
     systemctl.args(["show", SERVICE, "--no-pager", "--property=ExecStart"]);
     // Where no systemd is, there is no such service.
-    if let Ok(shown) = collect::program(&mut systemctl, UNIT_TIME_MAX) {
-        for (name, value) in arguments(&shown) {
-            let path = Path::new(&value);
-            match name.as_str() {
-                "targets" | "config" => of_settings(scrub, &settings::shown(path).1),
-                "defaults-file" => option_file(scrub, path),
-                "password-file" => secret_file(scrub, "password", path),
-                "host" => scrub.add_host(&value),
-                "user" => scrub.add_name("user", &value),
-                "socket" => scrub.add_path(&value),
-                _ => {}
-            }
-            if value.starts_with('/') || value.contains("://") {
-                let key = format!("--{name}");
-                scrub.add_setting(&Text { key, value });
-            }
+    let shown = collect::program(&mut systemctl, UNIT_TIME_MAX).unwrap_or_default();
+    let mut is_told_all = shown.split_whitespace().any(tells_all);
+    of_arguments(scrub, arguments(&shown));
+    for words in recorders_of(dir) {
+        is_told_all |= words.iter().any(|word| tells_all(word));
+        of_arguments(scrub, options(words.iter().map(String::as_str)));
+    }
+    is_told_all
+}
+
+fn tells_all(word: &str) -> bool {
+    ["-v", "--verbose", "--json"].contains(&word)
+}
+
+fn of_arguments(scrub: &mut Scrub, arguments: Vec<(String, String)>) {
+    for (name, value) in arguments {
+        let path = Path::new(&value);
+        match name.as_str() {
+            "targets" | "config" => of_settings(scrub, &settings::shown(path).1),
+            "defaults-file" => option_file(scrub, path),
+            "password-file" => secret_file(scrub, "password", path),
+            "host" => scrub.add_host(&value),
+            "user" => scrub.add_name("user", &value),
+            "socket" => scrub.add_path(&value),
+            _ => {}
+        }
+        if value.starts_with('/') || value.contains("://") {
+            let key = format!("--{name}");
+            scrub.add_setting(&Text { key, value });
         }
     }
 }
 
+/// The command lines of processes with our name that have files of this directory open. Which user may see another's is
+/// the kernel's to say.
+fn recorders_of(dir: &Path) -> Vec<Vec<String>> {
+    let Ok(dir) = dir.canonicalize() else {
+        return Vec::new();
+    };
+    let has_open = |process: &Path| {
+        let files = std::fs::read_dir(process.join("fd")).into_iter().flatten();
+        let mut files = files.flatten().map(|file| std::fs::read_link(file.path()));
+        files.any(|file| file.is_ok_and(|file| file.starts_with(&dir)))
+    };
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = processes.filter_map(|process| {
+        let words = command_line(&std::fs::read(process.path().join("cmdline")).ok()?);
+        let program = words.first()?.rsplit('/').next()?;
+        (program == SERVICE && has_open(&process.path())).then_some(words)
+    });
+    lines.collect()
+}
+
+/// The words of `/proc/PID/cmdline`, each of which ends with a zero.
+fn command_line(bytes: &[u8]) -> Vec<String> {
+    let words = bytes.split(|byte| *byte == 0);
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
 /// The options of a service's command lines, as `systemctl show` prints them: `argv[]=/usr/bin/x --name value ; …`.
 fn arguments(shown: &str) -> Vec<(String, String)> {
+    let lines = shown.split("argv[]=").skip(1);
+    let words = lines.map(|line| line.split(" ; ").next().unwrap_or_default());
+    words
+        .flat_map(|line| options(line.split_whitespace()))
+        .collect()
+}
+
+/// The options among the words of a command line, with their values.
+fn options<'w>(words: impl Iterator<Item = &'w str>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for line in shown.split("argv[]=").skip(1) {
-        let line = line.split(" ; ").next().unwrap_or_default();
-        let mut words = line.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            let Some(option) = word.strip_prefix("--") else {
-                continue;
-            };
-            match option.split_once('=') {
-                Some((name, value)) => found.push((name.to_owned(), value.to_owned())),
-                None => {
-                    if let Some(value) = words.next_if(|word| !word.starts_with("--")) {
-                        found.push((option.to_owned(), value.to_owned()));
-                    }
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let Some(option) = word.strip_prefix("--") else {
+            continue;
+        };
+        match option.split_once('=') {
+            Some((name, value)) => found.push((name.to_owned(), value.to_owned())),
+            None => {
+                if let Some(value) = words.next_if(|word| !word.starts_with("--")) {
+                    found.push((option.to_owned(), value.to_owned()));
                 }
             }
         }
@@ -223,20 +274,19 @@ fn secret_file(scrub: &mut Scrub, what: &str, path: &Path) {
 
 /// Users, hosts and passwords of an option file, of all its sections.
 fn option_file(scrub: &mut Scrub, path: &Path) {
-    let text = read(path);
-    for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
-        let value = value.trim().trim_matches(['"', '\'']);
-        match name.trim() {
-            "user" => scrub.add_name("user", value),
-            "host" => scrub.add_host(value),
-            "socket" => scrub.add_path(value),
-            name if name.contains("pass") => scrub.add_secret("password", value),
+    for (name, value) in option_values(&read(path)) {
+        match name.as_str() {
+            "user" => scrub.add_name("user", &value),
+            "host" => scrub.add_host(&value),
+            "socket" => scrub.add_path(&value),
+            name if names_a_secret(name) => scrub.add_secret("password", &value),
             _ => {}
         }
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
 
@@ -254,6 +304,32 @@ mod tests {
             [("targets", "/etc/freezeframe/fleet.toml"), ("port", "3307")]
         );
         assert_eq!(arguments("ExecStart=\n"), []);
+    }
+
+    #[test]
+    fn the_command_line_of_a_recorder_without_a_unit_is_read() {
+        let words = command_line(b"/usr/bin/freezeframe\0record\0--host\0db7 x\0--user=alice\0");
+        let found = options(words.iter().map(String::as_str));
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(found, [pair("host", "db7 x"), pair("user", "alice")]);
+    }
+
+    #[test]
+    fn an_option_file_is_read_as_clients_read_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("my.cnf");
+        std::fs::write(
+            &path,
+            "[mysqldump]\nuser = quillfeather # dba\nloose-password=\"hunter\\\\2 #x\"\n",
+        )
+        .unwrap();
+        let mut scrub = Scrub::new(b"0123456789abcdef");
+        option_file(&mut scrub, &path);
+        let clean = scrub.clean("no login as quillfeather with hunter\\2 #x");
+        assert!(
+            !clean.contains("quillfeather") && !clean.contains("hunter"),
+            "{clean}"
+        );
     }
 
     #[test]

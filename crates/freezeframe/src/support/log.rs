@@ -24,8 +24,36 @@ pub(super) fn shown(log: &str, scrub: &mut Scrub) -> String {
     }
     let lines = log
         .lines()
-        .map(|line| without_paths(&without_output(line)) + "\n");
+        .map(|line| without_quotes(&without_paths(&without_output(line))) + "\n");
     lines.collect()
+}
+
+/// Without what stands in quotes: in our own words that is somebody's, such as a value that a mistake is told with. An
+/// apostrophe within a word is none, and a quote that never ends has all of the rest.
+fn without_quotes(line: &str) -> String {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['\'', '"', '`']) {
+        let (head, behind) = rest.split_at(at);
+        let quote = behind.chars().next().unwrap_or('\'');
+        let inner = behind.get(1..).unwrap_or_default();
+        shown += head;
+        shown.push(quote);
+        rest = inner;
+        if is_letter(shown.chars().rev().nth(1)) {
+            continue;
+        }
+        let ends = inner.match_indices(quote).map(|(at, _)| at);
+        let mut ends = ends.filter(|at| !is_letter(inner.get(at + 1..).and_then(|rest| rest.chars().next())));
+        shown.push('…');
+        rest = ends.next().and_then(|at| inner.get(at..)).unwrap_or_default();
+        if let Some(behind) = rest.strip_prefix(quote) {
+            shown.push(quote);
+            rest = behind;
+        }
+    }
+    shown + rest
 }
 
 /// A line without the output of a hook's program.
@@ -64,6 +92,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_stands_in_quotes_is_left_out() {
+        let log = "f.toml:2: ssl_mode: 's3cret' is none of A\n\
+                   the server's log: \"s3cret\" isn't `s3cret`, nor 's3c'ret', on db1\n\
+                   it's 'never ended by s3cret\n";
+        let text = shown(log, &mut Scrub::new(b"0123456789abcdef"));
+        assert_eq!(
+            text,
+            "f.toml:2: ssl_mode: '…' is none of A\n\
+             the server's log: \"…\" isn't `…`, nor '…', on db1\n\
+             it's '…\n"
+        );
+    }
+
+    #[test]
     fn what_programs_printed_and_what_addresses_hold_is_left_out() {
         let log = "db1 freezeframe[7]: hook page: gave up: exit status: 1: 401 for token=A1B2C3: no\n\
                    db1 freezeframe[7]: hook page: exit status 75: A1B2C3; trying again\n\
@@ -81,7 +123,7 @@ mod tests {
             "exit status: 1: (what it printed is left out)\n",
             "exit status 75: (what it printed is left out)\n",
             "it printed 7 bytes, see /x/y.output\n",
-            "fleet: https://… no answer, 'http://…', later\n",
+            "fleet: https://… no answer, '…', later\n",
             ":3306, from addr_",
         ] {
             assert!(text.contains(kept), "{kept}: {text}");

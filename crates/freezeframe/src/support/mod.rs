@@ -48,7 +48,7 @@ configuration.toml   without texts, except names of signals and events
 self-test.json       freezeframe self-test
 check.json           freezeframe check
 unit.txt             the service, as systemd knows it
-log.txt              the last lines of the recorder's journal
+log.txt              the last lines of the recorder's journal, without what stands in quotes
 metrics.txt          from the status address
 directory.txt        the files of the recorder's directory: mode, bytes, name
 incidents.json       the incidents
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     let mut scrub = Scrub::new(&salt);
     known::of_login(&mut scrub, args, &config);
     known::of_settings(&mut scrub, &texts);
-    known::of_service(&mut scrub);
+    let tells_all = known::of_service(&mut scrub, &dir);
     let frames = latest(&dir);
     for (_, summary) in &frames {
         scrub.add_host(&summary.host);
@@ -152,7 +152,10 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     ];
     let mut journalctl = Command::new("journalctl");
     journalctl.args(journal).args(["--lines", LOG_LINES]);
-    let log = collect::program(&mut journalctl, LOG_TIME_MAX);
+    let log = match tells_all {
+        true => Err("left out: with --verbose or --json whole reports are in it".to_owned()),
+        false => collect::program(&mut journalctl, LOG_TIME_MAX),
+    };
     let log = log.map(|log| log::shown(&log, &mut scrub));
     // From here on all names are known.
     let mut parts = Parts {

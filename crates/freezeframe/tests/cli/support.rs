@@ -329,3 +329,24 @@ fn a_server_that_answers_is_checked() {
     let check: Value = serde_json::from_slice(&files["check.json"]).unwrap();
     assert_eq!(check[0]["login"]["ok"], true, "{check:#}");
 }
+
+/// Reports have the names of sessions and tables, which nothing else of a bundle tells.
+#[test]
+fn the_log_of_a_recorder_that_prints_reports_is_left_out() {
+    for option in ["--verbose", "-v", "--json"] {
+        let stage = Stage::new(false);
+        let unit = format!(
+            "#!/bin/sh\ncase \"$*\" in\n*ExecStart*) echo 'ExecStart={{ path=/x ; argv[]=/x record {option} ; }}';;\n\
+             *) echo ActiveState=active;;\nesac\n"
+        );
+        let systemctl = stage.path("bin/systemctl");
+        std::fs::write(&systemctl, &unit).unwrap();
+        std::fs::set_permissions(&systemctl, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let output = stage.run(&["--no-check", "--incidents", "0"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let (_, files) = unpacked(&stage.path("b.tar.gz"));
+        let log = String::from_utf8_lossy(&files["log.txt"]);
+        assert!(log.starts_with("missing: left out"), "{log}");
+    }
+}
