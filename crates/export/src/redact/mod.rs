@@ -379,6 +379,9 @@ fn digest(pseudonyms: &mut Pseudonyms<'_>, digest: &mut QueryDigest) {
         class.id = sql::fingerprint_id(&class.fingerprint);
         class.compat_id = None;
         class.kind = states::class(pseudonyms, &class.kind);
+        for measure in &mut class.measures {
+            measure.name = names::part_of_variable(pseudonyms, &measure.name);
+        }
         class.sample = None;
         class.notes.clear();
         counted(&mut class.users, |name| names::user_(pseudonyms, name));

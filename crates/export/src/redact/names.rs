@@ -217,17 +217,22 @@ pub(super) fn is_vendors(host: &str) -> bool {
 
 /// The name of a fact or a signal, with other names for the parts of a variable's that are no server's.
 pub(super) fn variable(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
-    let Some((area, parts)) = variables::parts(name) else {
+    let Some((area, variable)) = variables::parted(name) else {
         return name.to_owned();
     };
-    let parts: Vec<String> = parts
-        .into_iter()
-        .map(|(part, is_servers)| match is_servers {
-            true => part.to_owned(),
-            false => pseudonyms.name(NameKind::Name, part),
-        })
+    let parts: Vec<String> = variable
+        .split('.')
+        .map(|part| part_of_variable(pseudonyms, part))
         .collect();
     format!("{area}{}", parts.join("."))
+}
+
+/// One such part, or the name of a number in the head of a slow log, which whoever stands before the server may add to.
+pub(super) fn part_of_variable(pseudonyms: &mut Pseudonyms<'_>, part: &str) -> String {
+    match variables::is_servers(part) {
+        true => part.to_owned(),
+        false => pseudonyms.name(NameKind::Name, part),
+    }
 }
 
 /// Where the vendors explain things; in lower case.

@@ -28,23 +28,18 @@ static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Whether the name of a fact or a signal is one of a variable that no server has.
 pub(crate) fn is_somebodys(name: &str) -> bool {
-    variable(name).is_some_and(|(_, variable)| !variable.split('.').all(is_servers))
+    parted(name).is_some_and(|(_, variable)| !variable.split('.').all(is_servers))
 }
 
-/// The area of such a name, and the parts of the rest, each with whether it is a server's; none of any other name.
-pub(super) fn parts(name: &str) -> Option<(&'static str, Vec<(&str, bool)>)> {
-    let (area, variable) = variable(name)?;
-    let parts = variable.split('.').map(|part| (part, is_servers(part)));
-    Some((area, parts.collect()))
-}
-
-fn variable(name: &str) -> Option<(&'static str, &str)> {
+/// The area of such a name and the rest; nothing of any other name.
+pub(super) fn parted(name: &str) -> Option<(&'static str, &str)> {
     AREAS
         .iter()
         .find_map(|area| Some((*area, name.strip_prefix(area)?)))
 }
 
-fn is_servers(part: &str) -> bool {
+/// Whether a part between two points has no other words than servers use.
+pub(super) fn is_servers(part: &str) -> bool {
     let lower = part.to_ascii_lowercase();
     lower.split(|c: char| !c.is_alphanumeric()).all(is_word)
 }

@@ -1,6 +1,9 @@
 //! Names that were read as those of variables.
 
-use model::{Fact, Series, SignalKind, TimedFact, Unit};
+use model::{
+    Fact, QueryClass, QueryDigest, QueryMeasure, QueryMethod, Series, SignalKind, TimedDigest,
+    TimedFact, Unit, Window,
+};
 
 use super::super::redact;
 use super::blank;
@@ -36,6 +39,30 @@ fn a_variable_that_no_server_has_is_somebodys() {
         rule: "user".to_owned(),
         says: "hunter2 and alice_miller".to_owned(),
     });
+    let measure = |name: &str| QueryMeasure {
+        name: name.to_owned(),
+        ..QueryMeasure::default()
+    };
+    let class = QueryClass {
+        measures: ["InnoDB_IO_r_ops", "Tenant_of_acme"].map(measure).into(),
+        ..QueryClass::default()
+    };
+    incident.queries.push(TimedDigest {
+        window: Window { from: 0, to: 1 },
+        digest: QueryDigest {
+            method: QueryMethod::SlowLog,
+            from_us: None,
+            to_us: None,
+            count: 1,
+            errors: None,
+            classes: vec![class],
+            folded: None,
+            lost: 0,
+            blind: Vec::new(),
+            tried: Vec::new(),
+            connections: None,
+        },
+    });
     let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
     let all = format!("{redacted:?}").to_lowercase();
     for name in ["acme", "alice", "miller", "hunter2"] {
@@ -46,6 +73,7 @@ fn a_variable_that_no_server_has_is_somebodys() {
         ".replicate_do_db",
         "limits.open_files",
         "status.qcache_lowmem_prunes",
+        "innodb_io_r_ops",
     ] {
         assert!(all.contains(own), "{own}: {all}");
     }
