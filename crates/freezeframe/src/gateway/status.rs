@@ -35,10 +35,21 @@ fn health(state: &State) -> Answer {
         body["reason"] = json!(reason);
     }
     if let Some(reason) = store {
-        body["store"]["reason"] = json!(reason);
+        body["store"]["reason"] = json!(without_words(&reason));
     }
     let code = if journal.is_none() { 200 } else { 503 };
     Answer::new(code, "application/json", format!("{body}\n"))
+}
+
+/// What is wrong with the store in our words, without the store's own: everybody on the network may ask, and a store may
+/// quote a row of any host.
+fn without_words(reason: &str) -> &str {
+    let ends = ["code ", "status "].iter().filter_map(|number| {
+        let from = reason.find(&format!("({number}"))?;
+        let length = reason.get(from..)?.find(')')?;
+        Some(from + length + 1)
+    });
+    reason.get(..ends.min().unwrap_or(reason.len())).unwrap_or(reason)
 }
 
 fn oldest_seconds(state: &State) -> i64 {
@@ -141,4 +152,26 @@ fn metrics(state: &State, format: Format) -> String {
         text.value("gateway_refused_total", &[("reason", name)], count);
     }
     text.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_is_told_our_words_only() {
+        for (reason, told) in [
+            (
+                "http://db1:8123/f: the server refused it (code 27): Cannot parse 'payroll7'",
+                "http://db1:8123/f: the server refused it (code 27)",
+            ),
+            (
+                "http://db1:8123/f: no answer from the server (status 502): <payroll7>",
+                "http://db1:8123/f: no answer from the server (status 502)",
+            ),
+            ("/var/f.db: disk is full", "/var/f.db: disk is full"),
+        ] {
+            assert_eq!(without_words(reason), told);
+        }
+    }
 }
