@@ -316,7 +316,10 @@ fn stacks(
             .runs
             .iter()
             .map(|run| ThreadRun {
-                name: pseudonyms.sweep(&run.name).into_owned(),
+                name: match foreign.has_stack(run.stack) {
+                    true => names::program(pseudonyms, &run.name),
+                    false => pseudonyms.sweep(&run.name).into_owned(),
+                },
                 ..run.clone()
             })
             .collect(),

@@ -1,7 +1,8 @@
 //! What an import read as stacks.
 
 use model::{
-    FrameSide, Incident, Profile, ProfileCount, StackEnd, StackFrame, StackTable, Stall, Trigger,
+    FrameSide, Incident, Profile, ProfileCount, RunState, StackEnd, StackFrame, StackTable, Stall,
+    ThreadRun, Trigger,
 };
 
 use super::super::redact;
@@ -34,6 +35,19 @@ fn with_both(rule: &str) -> Incident {
     };
     let code = count(table.intern(code.to_vec(), StackEnd::Complete), "mysqld");
     let row = count(table.intern(row.to_vec(), StackEnd::FrameLimit), "alice");
+    for (one, name) in [(&code, "ib_io_rd-1"), (&row, "quillfeather")] {
+        incident.stacks.runs.push(ThreadRun {
+            tid: 1,
+            name: name.to_owned(),
+            from: 0,
+            to: 1,
+            snapshots: 1,
+            unmoved: false,
+            state: RunState::Sleeping,
+            syscall: None,
+            stack: one.stack,
+        });
+    }
     incident.stacks.table = table;
     incident.stacks.profiles.push(Profile {
         from: 0,
@@ -51,10 +65,16 @@ fn a_row_that_was_taken_for_a_stack_is_somebodys() {
     let incident = with_both(Stall::IMPORTED);
     let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
     let all = format!("{:?}", redacted.stacks).to_lowercase();
-    for word in ["hunter2", "alice", "miller"] {
+    for word in ["hunter2", "alice", "miller", "quillfeather"] {
         assert!(!all.contains(word), "{word}: {all}");
     }
-    for own in ["buf_page_get_gen", "acme_udf", "start_thread", "mysqld"] {
+    for own in [
+        "buf_page_get_gen",
+        "acme_udf",
+        "start_thread",
+        "mysqld",
+        "ib_io_rd-1",
+    ] {
         assert!(all.contains(own), "{own}: {all}");
     }
 }
