@@ -198,7 +198,44 @@ fn span(seconds: i64) -> String {
 
 /// Lines of a log in a text.
 fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
-    whole(kind, joined(lines).as_bytes(), None)
+    let text = match kind {
+        LogKind::Slow => without_remarks(lines),
+        LogKind::General => joined(lines),
+    };
+    whole(kind, text.as_bytes(), None)
+}
+
+/// Of a longer statement nobody asks whether a string is open at its end.
+const LEXED_BYTES_MAX: usize = 8 << 10;
+
+/// The lines without what people write between two entries: behind the end of a statement come the head of the next entry,
+/// or more statements.
+fn without_remarks(lines: &[Line<'_>]) -> String {
+    let mut kept = String::new();
+    let (mut statement, mut is_over) = (String::new(), true);
+    for line in lines {
+        let text = line.trimmed();
+        let is_head = text.starts_with('#') || sets_session(text) || is_log_opening(text);
+        let goes_on = || {
+            let class = sql::statement_class(text);
+            !is_over || text.ends_with(';') || !matches!(class, "" | "other")
+        };
+        if is_head {
+            statement.clear();
+            is_over = false;
+        } else if text.is_empty() || goes_on() {
+            statement.push_str(text);
+            statement.push('\n');
+            is_over = text.ends_with(';')
+                && statement.len() <= LEXED_BYTES_MAX
+                && !sql::is_open(&statement);
+        } else {
+            continue;
+        }
+        kept.push_str(&line.text);
+        kept.push('\n');
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -226,6 +263,29 @@ mod tests {
         let read = whole(LogKind::Slow, SLOW.as_bytes(), Some((at - 500, at + 500)));
         assert_eq!(read.workload[0].digest.count, 1);
         assert_eq!(read.skipped.len(), 1);
+    }
+
+    #[test]
+    fn what_people_write_between_entries_is_no_statement() {
+        let remark = "Alice says that it is slow since Monday\nher password is hunter2";
+        let end = "'secret';\n";
+        let text = SLOW.replacen(end, &format!("{end}{remark}\n"), 1) + remark;
+        let read = read(LogKind::Slow, &crate::clean::lines(&text));
+        let digest = &read.workload[0].digest;
+        assert_eq!((digest.count, digest.classes.len()), (2, 1));
+        let told = format!("{digest:?}");
+        for word in ["Alice", "alice", "Monday", "monday", "hunter2"] {
+            assert!(!told.contains(word), "{word}: {told}");
+        }
+        // A string may have lines that end like a statement, and a routine has several.
+        for statement in [
+            "insert into t values ('one;\ntwo;\nthree');\n",
+            "create procedure p() begin\nset a = 1;\nselect 1;\nend;\n",
+        ] {
+            let text = SLOW.replacen("select * from t where a = 'secret';\n", statement, 1);
+            let lines = crate::clean::lines(&text);
+            assert_eq!(without_remarks(&lines), text);
+        }
     }
 
     #[test]
