@@ -78,9 +78,9 @@ const ATTRIBUTES_MAX: u64 = 1000;
 
 /// Where the text of a `COM_QUERY` begins, the command byte included. With query attributes (MySQL 8.0.23) their number,
 /// the number of their sets (1), and what they are come before it. `attributes`: whether they were agreed on, where
-/// that is known; else a text that begins with a number and a 1 has them: no statement does.
+/// that is known; else a text whose second byte is a 1 has them: no statement's is. What they hold is a user's.
 pub(super) fn query_text_at(payload: &[u8], attributes: Option<bool>) -> usize {
-    let looks_like = matches!(payload, [_, count, 1, ..] if *count < 0x09);
+    let looks_like = matches!(payload, [_, _, 1, ..]);
     if attributes.unwrap_or(looks_like) {
         // Cut within them, there is no text.
         after_attributes(payload).unwrap_or(payload.len())
@@ -176,6 +176,14 @@ mod tests {
         let payload = b"\x03\x03\x01\x02\x01\xfe\x00\x01n\xfe\x00\x00\x03\x00\x01k\x03abc\x07\x00\x00\x00do 1";
         assert_eq!(text_of(payload, Some(true)), "do 1");
         assert_eq!(text_of(payload, None), "do 1");
+        // However many there are.
+        let mut many = b"\x03\x0a\x01\x00\x00\x01".to_vec();
+        many.extend(b"\xfe\x00\x01n".repeat(10));
+        many.extend(b"\x07hunter2".repeat(10));
+        many.extend(b"do 1");
+        for attributes in [Some(true), None] {
+            assert_eq!(&many[query_text_at(&many, attributes)..], b"do 1");
+        }
         // Cut within the attributes: the text is not found, and nothing worse happens.
         for end in 0..payload.len() {
             assert!(query_text_at(&payload[..end], Some(true)) <= payload.len());
