@@ -17,7 +17,7 @@ pub use entry::{Entry, Kind, Layer, Mention, Role};
 pub use mention::mentions;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use anywhere::Anywhere;
@@ -58,6 +58,22 @@ static TERMS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let named = entries.filter(|entry| entry.pattern == entry.name);
     named.map(|entry| entry.name).collect()
 });
+
+/// Words of three letters and more in lines of the kernel's log, in lower case.
+static KERNEL_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    let lines = text("kernel-log.txt").lines();
+    let entries = lines.flat_map(|line| Entry::read(Kind::KernelLine, line));
+    let words = entries.flat_map(|entry| entry.pattern.split(|c: char| !c.is_ascii_alphabetic()));
+    words
+        .filter(|word| word.len() >= 3)
+        .map(str::to_ascii_lowercase)
+        .collect()
+});
+
+/// Whether a word, in lower case, stands in lines of the kernel's log. It needs no other entries.
+pub fn is_kernel_word(lower: &str) -> bool {
+    KERNEL_WORDS.contains(lower)
+}
 
 /// The text of a file. It is kept as long as the program runs, like what is made of it.
 fn text(name: &str) -> &'static str {

@@ -26,6 +26,7 @@ mod threads;
 mod timeline;
 mod window;
 
+pub use lexicon::is_kernel_word;
 pub use absent::{Absent, READ_IN_PART, Reason};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{

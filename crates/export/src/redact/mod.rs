@@ -12,6 +12,7 @@
 
 mod foreign;
 mod innodb;
+mod kernel;
 mod keywords;
 mod leak;
 mod line;
@@ -208,7 +209,8 @@ fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
         TextKind::ErrorLog if text.body().contains(" thread id ") => {
             innodb::rename(pseudonyms, text.body())
         }
-        TextKind::ErrorLog | TextKind::KernelLog => text::rename(pseudonyms, text.body()),
+        TextKind::ErrorLog => text::rename(pseudonyms, text.body()),
+        TextKind::KernelLog => kernel::rename(pseudonyms, text.body()),
     };
     // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since
     // there is no other way to make such a text.

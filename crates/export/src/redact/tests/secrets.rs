@@ -1,6 +1,6 @@
 //! Secrets in text: behind a word that tells, or known by being no word.
 
-use super::super::text;
+use super::super::{kernel, text};
 use super::all;
 
 /// Records of the kernel's audit and what people paste hold command lines, in digits or as they were typed.
@@ -60,5 +60,43 @@ fn what_is_no_word_is_a_secret() {
             ),
         ],
         text::rename,
+    );
+}
+
+/// A bare word has no form. In the kernel's log each that is none of a kernel's is somebody's.
+#[test]
+fn of_the_kernels_log_words_of_kernels_stay() {
+    all(
+        &[
+            (
+                "[1.2] nfs: mount of acme refused for k7horse, Kennwort geheim, user alice",
+                "[1.2] nfs: mount of ? refused for ?, ? ?, user ?",
+            ),
+            (
+                "[1.2] (quillfeather) 'correct horse': password=hunter2",
+                "[1.2] (?) '?': password=?",
+            ),
+            (
+                "[12345.678901] INFO: task mysqld:4123 blocked for more than 120 seconds.",
+                "[12345.678901] INFO: task mysqld:4123 blocked for more than 120 seconds.",
+            ),
+            (
+                "blk_update_request: I/O error, dev sda, sector 4711 op 0x1:(WRITE) flags 0x800 phys_seg 1",
+                "blk_update_request: I/O error, dev sda, sector 4711 op 0x1:(WRITE) flags 0x800 phys_seg 1",
+            ),
+            (
+                "Out of memory: Killed process 812 (mysqld) total-vm:99kB, anon-rss:9kB, file-rss:0kB, UID:27",
+                "Out of memory: Killed process 812 (mysqld) total-vm:99kB, anon-rss:9kB, file-rss:0kB, UID:27",
+            ),
+            (
+                "nvme nvme0: I/O 5 QID 3 timeout, aborting; EXT4-fs error (device nvme0n1p3): journal has aborted",
+                "nvme nvme0: I/O 5 QID 3 timeout, aborting; EXT4-fs error (device nvme0n1p3): journal has aborted",
+            ),
+            (
+                "RSP: 0018:ffffc900 EFLAGS: 00010246 RBX: ffff88003b5f0000 ? schedule+0x2e/0x60 [ext4]",
+                "RSP: 0018:ffffc900 EFLAGS: 00010246 RBX: ffff88003b5f0000 ? schedule+0x2e/0x60 [ext4]",
+            ),
+        ],
+        kernel::rename,
     );
 }
