@@ -26,13 +26,13 @@ mod threads;
 mod timeline;
 mod window;
 
-pub use lexicon::is_kernel_word;
 pub use absent::{Absent, READ_IN_PART, Reason};
 pub use fix::{Fix, FixAction, FixValue, FixWhen, Release, Releases, release};
 pub use incident::{
     BASELINE_MIN_MS, Clock, EARLIER_MAX, Incident, Mention, Server, StackEvidence, Stall,
     TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger,
 };
+pub use lexicon::is_kernel_word;
 pub use lock::{
     ChainLink, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,
     WaitCounting,

@@ -21,7 +21,11 @@ impl Foreign {
             return Self::default();
         }
         let table = &incident.stacks.table;
-        let is_known: Vec<bool> = table.frames().iter().map(|frame| frame.is_known()).collect();
+        let is_known: Vec<bool> = table
+            .frames()
+            .iter()
+            .map(|frame| frame.is_known())
+            .collect();
         let known = |id: &model::FrameId| is_known.get(id.0 as usize) == Some(&true);
         let mut frames = vec![true; is_known.len()];
         let mut stacks = Vec::with_capacity(table.stacks().len());

@@ -223,7 +223,8 @@ mod tests {
         ] {
             assert_eq!(then(status, code), Then::Stop, "{status} {code:?}");
         }
-        let user = "Code: 516. DB::Exception: quillfeather: Authentication failed: password is incorrect";
+        let user =
+            "Code: 516. DB::Exception: quillfeather: Authentication failed: password is incorrect";
         let said = Failure::of_answer(WHOM, 403, None, user).said;
         assert!(!said.contains("quillfeather"), "{said}");
         let long = format!("Code: 62. DB::Exception: {}", "x".repeat(2000));

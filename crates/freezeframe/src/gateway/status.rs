@@ -49,7 +49,9 @@ fn without_words(reason: &str) -> &str {
         let length = reason.get(from..)?.find(')')?;
         Some(from + length + 1)
     });
-    reason.get(..ends.min().unwrap_or(reason.len())).unwrap_or(reason)
+    reason
+        .get(..ends.min().unwrap_or(reason.len()))
+        .unwrap_or(reason)
 }
 
 fn oldest_seconds(state: &State) -> i64 {

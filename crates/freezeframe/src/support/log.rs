@@ -45,9 +45,13 @@ fn without_quotes(line: &str) -> String {
             continue;
         }
         let ends = inner.match_indices(quote).map(|(at, _)| at);
-        let mut ends = ends.filter(|at| !is_letter(inner.get(at + 1..).and_then(|rest| rest.chars().next())));
+        let mut ends =
+            ends.filter(|at| !is_letter(inner.get(at + 1..).and_then(|rest| rest.chars().next())));
         shown.push('…');
-        rest = ends.next().and_then(|at| inner.get(at..)).unwrap_or_default();
+        rest = ends
+            .next()
+            .and_then(|at| inner.get(at..))
+            .unwrap_or_default();
         if let Some(behind) = rest.strip_prefix(quote) {
             shown.push(quote);
             rest = behind;

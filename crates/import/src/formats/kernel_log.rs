@@ -186,7 +186,9 @@ fn kept(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     let found = lexicon::mentions(text);
-    let found = found.iter().filter(|one| one.entry.kind == Kind::KernelLine);
+    let found = found
+        .iter()
+        .filter(|one| one.entry.kind == Kind::KernelLine);
     let messages: Vec<&str> = found.map(|one| one.text).collect();
     let first = *messages.first()?;
     let before = text.split(first).next().unwrap_or_default();
@@ -198,7 +200,10 @@ fn kept(text: &str) -> Option<String> {
 
 /// Whether a text is such as `sd 0:0:0:0: [sda] ` and `nvme nvme0: `: at most one word in it is one of prose.
 fn is_of_devices(text: &str) -> bool {
-    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b',');
+    let is_plain = |word: &&str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b',')
+    };
     text.is_ascii() && text.split_whitespace().filter(is_plain).count() <= 1
 }
 
@@ -332,7 +337,10 @@ mod tests {
         ] {
             let kept = kept(text).unwrap();
             assert!(kept.contains("I/O error, dev"), "{kept}");
-            assert!(!kept.contains("Alice") && !kept.contains("hunter2"), "{kept}");
+            assert!(
+                !kept.contains("Alice") && !kept.contains("hunter2"),
+                "{kept}"
+            );
         }
         assert_eq!(kept("Alice has lost hunter2"), None);
     }

@@ -247,8 +247,7 @@ impl<'a> Reader<'a> {
             let at = self.columns.iter().position(|name| name == column);
             at.and_then(|at| cells.get(at))
         };
-        let is_number =
-            || cell("id").is_none_or(|id| id.starts_with(|c: char| c.is_ascii_digit()));
+        let is_number = || cell("id").is_none_or(|id| id.starts_with(|c: char| c.is_ascii_digit()));
         // Within a literal only what a session does tells that another row begins.
         let is_sure = || cell("command").is_none_or(|command| is_command(command));
         is_processlist_row(cells)
@@ -437,7 +436,8 @@ mod tests {
         let held = "| 4111 | Alice Miller | Berlin | vip | hunter2 | 12 | 030123 | alice@x.com |";
         for (more, column) in [("", ""), (" Progress |", " 0.000 |")] {
             let head = format!("| Id | User | Host | db | Command | Time | State | Info |{more}");
-            let next = format!("| 6 | app | web:2 | shop | Execute | 3 | init | select 1 |{column}");
+            let next =
+                format!("| 6 | app | web:2 | shop | Execute | 3 | init | select 1 |{column}");
             let text = format!(
                 "{head}\n| 5 | app | web:1 | shop | Query | 12 | updating | UPDATE pages SET body = '\n{held}\n' WHERE id = 5 |{column}\n{next}\n"
             );

@@ -48,7 +48,10 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
     }
     let heads = ["scenario"].into_iter().chain(servers);
     let heads = heads.chain(["wrong", "remedy", "harm"]);
-    text.push_str(&table(&heads.map(str::to_owned).collect::<Vec<_>>(), &lines));
+    text.push_str(&table(
+        &heads.map(str::to_owned).collect::<Vec<_>>(),
+        &lines,
+    ));
     for one in skipped {
         let _ = writeln!(text, "\nNot run: {one}");
     }

@@ -74,7 +74,8 @@ impl FromStr for TlsMode {
         all.find(|mode| mode.name().eq_ignore_ascii_case(&name))
             // Not what was found there: the value of another setting may have come here by mistake.
             .ok_or_else(|| {
-                "one of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY expected".to_owned()
+                "one of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY expected"
+                    .to_owned()
             })
     }
 }

@@ -78,6 +78,8 @@ fn a_variable_that_no_server_has_is_somebodys() {
         assert!(all.contains(own), "{own}: {all}");
     }
     // What is redacted already stays as it is.
-    let again = redact(&redacted, b"another salt of ours", "").unwrap().incident;
+    let again = redact(&redacted, b"another salt of ours", "")
+        .unwrap()
+        .incident;
     assert_eq!(again.facts, redacted.facts);
 }
