@@ -67,6 +67,9 @@ const KILLS: [&str; 3] = ["KILL QUERY", "KILL ID", "for KILL"];
 /// A sentence that has so many words in common with another step, and none with this one, is about that one.
 const OTHERS_MIN: usize = 2;
 
+/// What stands between a step under a condition and the one that is done without it.
+const OTHERWISE: &str = ". Otherwise: ";
+
 /// What is said of a session that is ended, whatever the cause: its remedy's risk may be about another step.
 const KILL_RISK: &str = "what is killed is rolled back, which takes time.";
 
@@ -88,7 +91,8 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         && let Some(next) = paired.now.get(index + 1)
     {
         let next = unnamed(next.step.trim(), &finding.actors);
-        step = format!("{} Otherwise: {next}", sentence(&step));
+        let step_alone = sentence(&step);
+        step = format!("{}{OTHERWISE}{next}", step_alone.trim_end_matches('.'));
     }
     let (short, has_looked) = without_look(&step);
     let undo = undo(&paired, (index, chosen), remedy.undo.first());
@@ -102,7 +106,12 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         Level::Possible => "If it is this: ",
         _ => "",
     };
-    let mut lines = vec![marked(guess, &says).text(note)];
+    let first = match says.split_once(OTHERWISE) {
+        // Each of both is a command of its own, and copied as such.
+        Some((one, other)) => behind(marked(guess, one).text(OTHERWISE), other),
+        None => marked(guess, &says),
+    };
+    let mut lines = vec![first.text(note)];
     let risk = match ends_session(&step) {
         true => Some(kill_risk(&remedy.risk)),
         false => risk(finding, &step),
@@ -118,6 +127,11 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
 
 /// A sentence whose command is marked as one, where it has one: it is found at a glance, and copied.
 fn marked(begin: &str, says: &str) -> Prose {
+    behind(Prose::from(begin), says)
+}
+
+/// The same behind what is there already.
+fn behind(begin: Prose, says: &str) -> Prose {
     let says = says.trim();
     let bare = says.strip_suffix('.').unwrap_or(says);
     let parts = steps::step_parts(bare);
@@ -126,9 +140,9 @@ fn marked(begin: &str, says: &str) -> Prose {
     });
     // It is said word by word as it was.
     if texts.collect::<Vec<&str>>().join(" ") != bare {
-        return Prose::from(format!("{begin}{says}"));
+        return begin.text(says);
     }
-    let mut out = Prose::from(begin);
+    let mut out = begin;
     for (number, part) in parts.iter().enumerate() {
         if number > 0 {
             out = out.text(" ");
@@ -380,6 +394,29 @@ mod tests {
         }
         let whole = "Find who else writes: iotop -o, backups; stop it";
         assert_eq!(without_look(whole), (whole.to_owned(), false));
+    }
+
+    #[test]
+    fn of_two_steps_each_has_its_own_command() {
+        let finding = Finding {
+            level: Level::Certain,
+            remedy: diagnosis::Remedy {
+                now: vec![
+                    "When a debugger is attached, end it: grep -E TracerPid /proc/7/status"
+                        .to_owned(),
+                    "kill -CONT 7".to_owned(),
+                ],
+                ..diagnosis::Remedy::default()
+            },
+            ..Finding::default()
+        };
+        let first = first(&Server::default(), &finding);
+        let says = first.first().expect("a step").markup(1_000).into_string();
+        assert_eq!(
+            says,
+            "When a debugger is attached, end it: <code>grep -E TracerPid /proc/7/status</code>. \
+             Otherwise: <code>kill -CONT 7</code>."
+        );
     }
 
     #[test]
