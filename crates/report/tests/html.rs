@@ -218,6 +218,11 @@ fn a_print_is_two_sheets_with_what_a_post_mortem_needs() {
             "<dd>Restart or stop that client",
             "<dd>Risk: ",
             "<dd>Undo: <code>ALTER USER",
+            "<dt>permanent fix</dt>",
+            "log level to <code>error</code>",
+            "<dt>verify</dt>",
+            "Com_show_warnings grows by less than 100 a second",
+            "<dt>disproved if</dt>",
             "log level at <code>error</code>",
         ],
     );
@@ -235,6 +240,9 @@ fn a_print_is_two_sheets_with_what_a_post_mortem_needs() {
             "21,400",
             "<dt>who did it</dt>",
             "onnection 91",
+            "<h2>Other causes</h2>",
+            "<li>Many small packets over compressed connections (likely): ",
+            "<li>Ruled out: Transparent huge pages: compaction in page faults, because ",
             "profile, status, cgroup.",
             "3306, 8.0.36 MySQL Community Server - GPL, pid 4711, socket /run/mysqld/mysqld.sock",
             "db7.example, kernel 6.1.0-21-amd64",
@@ -249,6 +257,7 @@ fn a_print_is_two_sheets_with_what_a_post_mortem_needs() {
 fn whatever_there_is_the_sheets_take_what_fits() {
     let mut verdict = common::verdict();
     let finding = &mut verdict.findings[0];
+    finding.remedy.durable = vec!["it takes very long ".repeat(14); 30];
     for witnesses in [&mut finding.witnesses, &mut finding.against] {
         let long = witnesses[0].clone();
         witnesses.extend((0..30).map(|number| diagnosis::Witness {
@@ -270,6 +279,12 @@ fn whatever_there_is_the_sheets_take_what_fits() {
     };
     assert_eq!(why.matches("<p class=\"numbers\">").count(), 8 + 2);
     assert!(why.contains("profile, source 0, ") && why.contains(" and 45 more."));
+    // Of the permanent changes, whole ones as far as there is room.
+    let changes = what.matches("it takes very long").count();
+    assert!(
+        changes > 0 && changes.is_multiple_of(14) && changes <= 3 * 14,
+        "{changes}"
+    );
     assert!(words(what) < 2_500, "{}", words(what));
     assert!(words(why) < 3_200, "{}", words(why));
 }

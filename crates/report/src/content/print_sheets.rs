@@ -3,7 +3,7 @@
 //! A post-mortem is read by people who were not there, long after: so what the cause is stands in sentences, and the
 //! sheets bring no more of each thing than fits on them.
 
-use diagnosis::{Verdict, Witness};
+use diagnosis::{Finding, Rejected, Verdict, Witness};
 use model::Incident;
 
 use super::absences::sentence;
@@ -19,6 +19,25 @@ const WITNESSES_MAX: (usize, usize) = (8, 2);
 
 /// Layers of what was going on that are printed where no cause was found.
 const MECHANISM_MAX: usize = 6;
+
+/// Permanent changes, ways to see that it worked, and commands that are printed, as far as there is room.
+const STEPS_MAX: (usize, usize, usize) = (3, 2, 1);
+
+/// Rows of text that the first sheet has beside its pictures, on the smaller of the usual papers, and characters in each
+/// with a wide font.
+const ROWS_MAX: (usize, usize) = (22, 80);
+
+/// Signs and other causes: the second sheet has room for so many.
+const LINES_MAX: usize = 8;
+
+/// Other findings, and causes that were ruled out for a reason of their own, that are printed.
+const OTHERS_MAX: (usize, usize) = (2, 2);
+
+/// A longer sign of another finding ends at the end of a clause, or of a word.
+const OTHER_SIGN_MAX: usize = 100;
+
+/// Causes that are named in the line about those whose signs are missing.
+const UNSIGNED_NAMED: usize = 4;
 
 /// What is absent that is named.
 const ABSENT_NAMED: usize = 8;
@@ -46,9 +65,60 @@ pub(crate) fn above(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
     brief::answers_to(&[CLIENT_IMPACT, SINCE], incident, verdict)
 }
 
-/// What stands below them: what to do before anything else.
+/// What stands below them: what to do before anything else. Those who talk about it afterwards want to know, too, what
+/// keeps it from coming back.
 pub(crate) fn below(incident: &Incident, verdict: &Verdict) -> Vec<Part> {
-    brief::answers_to(&[DO_NOW, CURRENT_ACTIVITY, REFUTED], incident, verdict)
+    let mut parts = brief::answers_to(&[DO_NOW, CURRENT_ACTIVITY], incident, verdict);
+    let refuted = brief::answers_to(&[REFUTED], incident, verdict);
+    if let Some(finding) = brief::found(verdict) {
+        let taken = rows(&in_sentences(verdict))
+            + rows_of(&above(incident, verdict))
+            + rows_of(&parts)
+            + rows_of(&refuted);
+        let room = ROWS_MAX.0.saturating_sub(taken);
+        parts.extend(for_good(incident, finding, room));
+    }
+    parts.extend(refuted);
+    parts
+}
+
+/// Permanent changes, and how to see that they worked, in so many rows.
+fn for_good(incident: &Incident, finding: &Finding, mut room: usize) -> Option<Part> {
+    let remedy = &finding.remedy;
+    let mut answers = Vec::new();
+    for (label, steps, most) in [
+        ("permanent fix", &remedy.durable, STEPS_MAX.0),
+        ("verify", &remedy.verify, STEPS_MAX.1),
+        ("commands", &remedy.fix, STEPS_MAX.2),
+    ] {
+        let mut lines = Vec::new();
+        for line in brief::on_paper(&incident.server, steps, most) {
+            let needed = rows(&line.plain());
+            if needed <= room {
+                room -= needed;
+                lines.push(line);
+            }
+        }
+        if !lines.is_empty() {
+            answers.push(Answer::lines(label, lines));
+        }
+    }
+    (!answers.is_empty()).then_some(Part::Answers(answers))
+}
+
+/// Rows that a text takes on paper.
+fn rows(text: &str) -> usize {
+    text.chars().count().div_ceil(ROWS_MAX.1)
+}
+
+/// Rows that answers take.
+fn rows_of(parts: &[Part]) -> usize {
+    let answers = parts.iter().filter_map(|part| match part {
+        Part::Answers(answers) => Some(answers),
+        _ => None,
+    });
+    let lines = answers.flatten().flat_map(|answer| &answer.lines);
+    lines.map(|line| rows(&line.plain())).sum()
 }
 
 /// The second sheet.
@@ -83,6 +153,11 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
             (parts, Vec::new())
         }
     };
+    let others = others(verdict, LINES_MAX.saturating_sub(printed(verdict)));
+    let others = match others.is_empty() {
+        true => Vec::new(),
+        false => vec![Part::list(others)],
+    };
     let title = match brief::found(verdict) {
         Some(_) => "Why",
         None => "Activity in the stall",
@@ -94,12 +169,71 @@ pub(crate) fn why(incident: &Incident, verdict: &Verdict) -> Vec<Section> {
             WHO,
             brief::answers_to(&[brief::WHO, CONFIDENCE, NOT_ALL], incident, verdict),
         ),
+        ("Other causes", others),
         ("Missing evidence", absent(incident, verdict)),
         ("Origin", provenance(incident, verdict)),
     ]
     .into_iter()
     .filter_map(|(title, parts)| Section::from_parts(title, parts))
     .collect()
+}
+
+/// The lines of the signs, or of what was going on.
+fn printed(verdict: &Verdict) -> usize {
+    let signs = |all: &[Witness], most| brief::without_repetition(all).len().min(most);
+    match brief::found(verdict) {
+        Some(finding) => {
+            signs(&finding.witnesses, WITNESSES_MAX.0) + signs(&finding.against, WITNESSES_MAX.1)
+        }
+        None => verdict.mechanism.len().min(MECHANISM_MAX),
+    }
+}
+
+/// Other findings, each with its first sign, and then causes that looked alike and are not it.
+fn others(verdict: &Verdict, most: usize) -> Vec<String> {
+    let told = usize::from(brief::found(verdict).is_some());
+    let others = verdict.findings.iter().skip(told);
+    let line = |finding: &Finding| {
+        let titled = brief::titled(finding);
+        match finding.witnesses.first() {
+            Some(witness) => {
+                let sign = brief::witness_text(witness, OTHER_SIGN_MAX);
+                format!("{titled}: {sign}")
+            }
+            None => format!("{titled}."),
+        }
+    };
+    let mut lines: Vec<String> = others.take(OTHERS_MAX.0).map(line).collect();
+    lines.extend(ruled_out(verdict));
+    lines.truncate(most);
+    lines
+}
+
+/// Causes that were ruled out. What only lacks its signs is told in one line for all.
+fn ruled_out(verdict: &Verdict) -> Vec<String> {
+    let (own, unsigned): (Vec<&Rejected>, Vec<&Rejected>) = verdict
+        .rejected
+        .iter()
+        .partition(|rejected| rejected.looked_in.is_empty());
+    let reason = |rejected: &Rejected| {
+        let why = brief::quoted(&rejected.why, OTHER_SIGN_MAX);
+        format!("Ruled out: {}, because {why}", rejected.title)
+    };
+    let own = own.into_iter().take(OTHERS_MAX.1);
+    let mut lines: Vec<String> = own.map(reason).collect();
+    if !unsigned.is_empty() {
+        let named = unsigned.iter().take(UNSIGNED_NAMED);
+        let named: Vec<&str> = named.map(|rejected| rejected.title.as_str()).collect();
+        let more = match unsigned.len().saturating_sub(UNSIGNED_NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        lines.push(format!(
+            "Ruled out, because their necessary signs are missing: {}{more}.",
+            named.join("; ")
+        ));
+    }
+    lines
 }
 
 fn shortened(witness: &Witness) -> Witness {

@@ -31,7 +31,7 @@ pub(crate) use client_impact::client_impact;
 pub(crate) use confidence::witness_text;
 pub(crate) use phrases::{capital, quoted, sentence, span};
 pub(crate) use related::{relations, without_repetition};
-pub(crate) use remedy::{first as first_step, is_known as has_first_step};
+pub(crate) use remedy::{first as first_step, is_known as has_first_step, on_paper};
 
 /// The questions, as they are asked.
 pub(crate) const CLIENT_IMPACT: &str = "users felt";

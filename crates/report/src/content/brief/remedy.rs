@@ -13,6 +13,9 @@ const STEP_MAX: usize = 200;
 /// The same of what may go wrong, and of the way back.
 const BESIDE_MAX: usize = 120;
 
+/// The same on paper, where there is room for a change with all that belongs to it.
+const PAPER_STEP_MAX: usize = 340;
+
 /// How steps begin that only look.
 const LOOKS: [&str; 15] = [
     "Note ",
@@ -123,6 +126,20 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     lines.extend(risk.map(|risk| beside("Risk", risk)));
     lines.extend(undo.map(|undo| beside("Undo", undo)));
     lines
+}
+
+/// The first steps for this server, a line each, for those who read them on paper.
+pub(crate) fn on_paper(server: &Server, steps: &[String], most: usize) -> Vec<Prose> {
+    let steps = steps.iter().map(|step| step.trim());
+    let own = steps.filter(|step| fits(server, step)).take(most);
+    let line = |step: &str| {
+        let says = sentence(shortened(step, PAPER_STEP_MAX));
+        match says.contains('`') {
+            true => Prose::with_code(&says),
+            false => marked("", &says),
+        }
+    };
+    own.map(line).collect()
 }
 
 /// A sentence whose command is marked as one, where it has one: it is found at a glance, and copied.
@@ -416,6 +433,32 @@ mod tests {
             says,
             "When a debugger is attached, end it: <code>grep -E TracerPid /proc/7/status</code>. \
              Otherwise: <code>kill -CONT 7</code>."
+        );
+    }
+
+    #[test]
+    fn on_paper_are_whole_steps_for_this_server() {
+        let server = Server {
+            version: "10.11.19-MariaDB".to_owned(),
+            ..Server::default()
+        };
+        let steps = [
+            "Keep transactions short",
+            "MySQL 8.0: SET PERSIST x = 1",
+            "Set the level to `error`",
+            "One more",
+        ]
+        .map(str::to_owned);
+        let says: Vec<String> = on_paper(&server, &steps, 2)
+            .iter()
+            .map(|line| line.markup(1_000).into_string())
+            .collect();
+        assert_eq!(
+            says,
+            [
+                "Keep transactions short.",
+                "Set the level to <code>error</code>."
+            ]
         );
     }
 
