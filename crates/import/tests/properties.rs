@@ -6,8 +6,6 @@
     reason = "a test fails by panicking"
 )]
 
-use std::time::Instant;
-
 use import::{Input, import};
 use proptest::prelude::*;
 
@@ -183,48 +181,30 @@ fn a_long_text_without_meaning_takes_no_more_than_its_length() {
     }
 }
 
-/// Letters of a long line, and how many times as long one may take that has four times as many: what takes the square of
-/// its length takes sixteen times as long.
-const LETTERS: usize = 1 << 16;
-const LONGER: usize = 4;
-const TIMES_MAX: f64 = 9.0;
+/// Letters of a long line: what took the square of its length would take a minute.
+const LETTERS: usize = 1 << 18;
 
-/// `head` and as often `part` as makes a line of so many letters; how long reading it takes, seconds.
-fn seconds_of_line(head: &str, part: &str, letters: usize) -> f64 {
-    let line = format!("{head}{}", part.repeat(letters / part.len()));
-    let begin = Instant::now();
-    read(line.as_bytes());
-    begin.elapsed().as_secs_f64()
-}
-
-/// Reading a line four times as long takes no more than a few times as long. A busy machine is asked again.
-fn takes_its_length(head: &str, part: &str) {
-    let times: Vec<f64> = (0..4)
-        .map(|_| {
-            let short = seconds_of_line(head, part, LETTERS);
-            seconds_of_line(head, part, LONGER * LETTERS) / short
-        })
-        .take_while(|times| *times > TIMES_MAX)
-        .collect();
-    assert!(times.len() < 4, "{head}{part}: {times:?} times as long");
+/// Reads `head` and as often `part` as makes a long line.
+fn read_line(head: &str, part: &str) {
+    read(format!("{head}{}", part.repeat(LETTERS / part.len())).as_bytes());
 }
 
 #[test]
-fn a_long_line_without_meaning_takes_no_more_than_its_length() {
-    takes_its_length("", "(");
-    takes_its_length("", "#0 ");
-    takes_its_length("", "+---+ | 1 ");
+fn a_long_line_without_meaning_is_read_to_its_end() {
+    read_line("", "(");
+    read_line("", "#0 ");
+    read_line("", "+---+ | 1 ");
 }
 
 #[test]
-fn a_long_line_without_meaning_in_a_page_takes_no_more_than_its_length() {
-    takes_its_length("", "<table><td>");
-    takes_its_length("<html>", "<a b='c' ");
+fn a_long_line_without_meaning_in_a_page_is_read_to_its_end() {
+    read_line("", "<table><td>");
+    read_line("<html>", "<a b='c' ");
 }
 
 #[test]
-fn a_long_line_without_meaning_in_json_takes_no_more_than_its_length() {
-    takes_its_length("", "{\"a\":[");
-    takes_its_length("{\"a\":[", "1,");
-    takes_its_length("", "{\"State\":\"\\\"");
+fn a_long_line_without_meaning_in_json_is_read_to_its_end() {
+    read_line("", "{\"a\":[");
+    read_line("{\"a\":[", "1,");
+    read_line("", "{\"State\":\"\\\"");
 }

@@ -102,14 +102,16 @@ pub(crate) fn is_fine(line: &str, to: usize) -> bool {
 fn is_off(line: &str, to: usize, behind: &str) -> bool {
     let mut words = OFF.iter().filter_map(|off| behind.strip_prefix(off));
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['.', ';', ')', '!']);
-    let begin = line.get(..to).unwrap_or_default().to_lowercase();
-    let sentence = begin.rsplit(['.', ';', '(', '!', '?']).next();
-    let is_case = |text: &str| {
+    let is_case = || {
+        let begin = line.get(..to).unwrap_or_default();
+        let sentence = begin.rsplit(['.', ';', '(', '!', '?']).next();
+        let sentence = format!(" {}", sentence.unwrap_or_default().to_lowercase());
         [" when ", " while ", " as long as ", " once ", " if "]
             .iter()
-            .any(|word| text.contains(word))
+            .any(|word| sentence.contains(word))
     };
-    words.any(ends) && !sentence.is_some_and(|text| is_case(&format!(" {text}")))
+    // All that stands before is read for few words only: a long line has thousands of them.
+    words.any(ends) && !is_case()
 }
 
 /// Whether the words in front of this place, in the same sentence, deny or only suppose what comes.

@@ -35,18 +35,19 @@ pub(crate) struct Half {
 pub(crate) fn pairs(line: &str, halves: &[Half]) -> Vec<(usize, &'static Entry)> {
     let mut found: Vec<(usize, &'static Entry)> = Vec::new();
     for left in halves.iter().filter(|half| half.side == 0) {
+        if found
+            .iter()
+            .any(|(_, entry)| std::ptr::eq(*entry, left.entry))
+        {
+            continue;
+        }
         let is_other = |half: &&Half| half.side == 1 && std::ptr::eq(half.entry, left.entry);
         let near = halves.iter().filter(is_other);
         let near = near.filter(|right| is_near(line, left, right));
         let Some(from) = near.map(|right| left.from.min(right.from)).min() else {
             continue;
         };
-        if !found
-            .iter()
-            .any(|(_, entry)| std::ptr::eq(*entry, left.entry))
-        {
-            found.push((from, left.entry));
-        }
+        found.push((from, left.entry));
     }
     found
 }
@@ -60,8 +61,9 @@ fn is_near(line: &str, one: &Half, other: &Half) -> bool {
     let Some(between) = line.get(first.to..second.from) else {
         return false;
     };
-    let ends = ENDS.iter().any(|end| between.contains(end)) || is_head(between);
-    between.len() <= BETWEEN_BYTES_MAX && !ends
+    between.len() <= BETWEEN_BYTES_MAX
+        && !ENDS.iter().any(|end| between.contains(end))
+        && !is_head(between)
 }
 
 /// `slow: the plan starts with …`: words behind a colon are about the word in front of it, and no part of a phrase with it.
