@@ -1,6 +1,6 @@
 //! What the detector said, against what was true.
 
-use detect::{Announce, Event};
+use detect::Event;
 use model::Millis;
 
 use super::Truth;
@@ -13,7 +13,6 @@ pub struct Episode {
     pub end: Option<Millis>,
     pub rule: String,
     pub says: String,
-    pub announce: Announce,
 }
 
 pub fn episodes(events: &[Event]) -> Vec<Episode> {
@@ -21,10 +20,7 @@ pub fn episodes(events: &[Event]) -> Vec<Episode> {
     for event in events {
         match event {
             Event::Triggered {
-                onset,
-                at,
-                trigger,
-                announce,
+                onset, at, trigger, ..
             } => {
                 assert!(episodes.last().is_none_or(|last| last.end.is_some()));
                 episodes.push(Episode {
@@ -33,7 +29,6 @@ pub fn episodes(events: &[Event]) -> Vec<Episode> {
                     end: None,
                     rule: trigger.rule.clone(),
                     says: trigger.says.clone(),
-                    announce: *announce,
                 });
             }
             Event::Ended { end, .. } => {
@@ -58,7 +53,6 @@ pub struct Noticed {
     pub end_error: Option<i64>,
     /// Other episodes within it: it was taken for several.
     pub pieces: usize,
-    pub rule: String,
 }
 
 /// How far outside a stretch a moment is.
@@ -84,6 +78,5 @@ pub fn judge(episodes: &[Episode], truth: Truth) -> Noticed {
         onset_error: outside(first.onset, truth.onset),
         end_error: last.end.map(|told| outside(told, truth.end)),
         pieces: within.len(),
-        rule: first.rule.clone(),
     }
 }

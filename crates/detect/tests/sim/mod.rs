@@ -5,7 +5,7 @@ pub mod judge;
 pub mod mechanism;
 mod samples;
 
-use detect::{Config, Detector, Event, Pace, Requests, Sessions, UserTrigger};
+use detect::{Config, Detector, Event, Pace, Requests, Sessions};
 use mechanism::{LOGIN, Mechanism};
 use model::Millis;
 
@@ -422,8 +422,4 @@ impl Server {
             client.statement = None;
         }
     }
-}
-
-pub fn trigger(text: &str) -> UserTrigger {
-    UserTrigger::parse(text).unwrap()
 }

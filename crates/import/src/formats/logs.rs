@@ -284,7 +284,7 @@ mod tests {
         ] {
             let text = SLOW.replacen("select * from t where a = 'secret';\n", statement, 1);
             let lines = crate::clean::lines(&text);
-            assert_eq!(without_remarks(&lines), text);
+            assert_eq!(without_remarks(&lines).trim_end(), text.trim_end());
         }
     }
 
