@@ -1,42 +1,12 @@
 //! Digests and counters of real servers: what was asked is counted, by the classes that logs have too.
 
-#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
-
 use std::collections::HashMap;
-use std::time::Duration;
 
+use crate::{DEADLINES, start};
 use model::{QueryDigest, Reason};
 use server::digests::DigestReader;
-use server::{Address, Deadlines, Login, Session};
-use testbed::{Options, PrivateServer, ServerKind};
-
-const TIMEOUT: Duration = Duration::from_secs(20);
-const DEADLINES: Deadlines = Deadlines {
-    connect: TIMEOUT,
-    answer: TIMEOUT,
-};
-
-fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let arguments = arguments
-        .iter()
-        .map(|argument| (*argument).to_owned())
-        .collect();
-    let options = Options {
-        kind,
-        arguments,
-        ..Options::default()
-    };
-    Some(PrivateServer::start(&options).unwrap())
-}
+use server::{Address, Login, Session};
+use testbed::{PrivateServer, ServerKind};
 
 fn session_as(server: &PrivateServer, user: &str) -> Session {
     let login = Login {

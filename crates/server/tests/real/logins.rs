@@ -1,38 +1,9 @@
 //! The ways to log in that servers have, on real servers. What this machine's servers lack is skipped, and that is said.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking"
-)]
-
-use std::time::Duration;
-
+use crate::{DEADLINES, start};
 use model::ProbeOutcome;
-use server::{Address, Deadlines, Login, ServerError, Session};
-use testbed::{Options, PrivateServer, ServerKind};
-
-const TIMEOUT: Duration = Duration::from_secs(20);
-const DEADLINES: Deadlines = Deadlines {
-    connect: TIMEOUT,
-    answer: TIMEOUT,
-};
-
-fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let arguments = arguments.iter().map(|argument| (*argument).to_owned());
-    let options = Options {
-        kind,
-        arguments: arguments.collect(),
-        ..Options::default()
-    };
-    Some(PrivateServer::start(&options).unwrap())
-}
+use server::{Address, Login, ServerError, Session};
+use testbed::{PrivateServer, ServerKind};
 
 fn root(server: &PrivateServer) -> Session {
     let login = server.login();

@@ -1,43 +1,15 @@
 //! Everything that is asked of a server, asked of every kind of server that the lab can start.
 //! Those that `scripts/need` has not fetched are skipped, and that is said.
 
-#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
-
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use crate::{DEADLINES, TIMEOUT, start};
 use model::{Reason, TextKind, ThreadSession};
-use server::{Address, Deadlines, Login, Session};
-use testbed::{IdleConnections, Options, PrivateServer, ServerKind};
-
-const TIMEOUT: Duration = Duration::from_secs(10);
-const DEADLINES: Deadlines = Deadlines {
-    connect: TIMEOUT,
-    answer: TIMEOUT,
-};
-
-fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let options = Options {
-        kind,
-        arguments: arguments
-            .iter()
-            .map(|argument| (*argument).to_owned())
-            .collect(),
-        ..Options::default()
-    };
-    Some(PrivateServer::start(&options).unwrap())
-}
+use server::{Address, Login, Session};
+use testbed::{IdleConnections, PrivateServer, ServerKind};
 
 fn ways(server: &PrivateServer) -> [(Address, Login); 2] {
     [server.login(), server.tcp_login()].map(|way| {

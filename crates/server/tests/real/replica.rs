@@ -1,35 +1,10 @@
 //! The status of real replicas, and of servers that are none.
 
-#![allow(clippy::print_stderr, reason = "tests tell what they skip or measure")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
-
 use std::time::{Duration, Instant};
 
-use server::{Address, Deadlines, Login, ReplicaReader, Session};
-use testbed::{CausalReads, Options, PrivateServer, ServerKind};
-
-const TIMEOUT: Duration = Duration::from_secs(20);
-const DEADLINES: Deadlines = Deadlines {
-    connect: TIMEOUT,
-    answer: TIMEOUT,
-};
-
-fn start(kind: ServerKind, arguments: &[&str]) -> Option<PrivateServer> {
-    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let options = Options {
-        kind,
-        arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-        ..Options::default()
-    };
-    Some(PrivateServer::start(&options).unwrap())
-}
+use crate::{DEADLINES, TIMEOUT, start};
+use server::{Address, Login, ReplicaReader, Session};
+use testbed::{CausalReads, PrivateServer, ServerKind};
 
 fn session(server: &PrivateServer, user: &str) -> Session {
     let login = Login {

@@ -1,44 +1,17 @@
 //! TLS to real servers, with certificates that are made here by the program `openssl`, and to servers that never finish
 //! a handshake. What this machine lacks is skipped, and that is said.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking"
-)]
-
 mod certificates;
 mod silent;
 
 use std::path::Path;
-use std::time::Duration;
 
+use crate::{DEADLINES, start};
 use model::ProbeOutcome;
-use server::{Address, Deadlines, Login, ServerError, Session, Tls, TlsMode, TlsOptions};
-use testbed::{Options, PrivateServer, ServerKind};
+use server::{Address, Login, ServerError, Session, Tls, TlsMode, TlsOptions};
+use testbed::{PrivateServer, ServerKind};
 
 use certificates::Made;
-
-const TIMEOUT: Duration = Duration::from_secs(20);
-const DEADLINES: Deadlines = Deadlines {
-    connect: TIMEOUT,
-    answer: TIMEOUT,
-};
-
-fn start(kind: ServerKind, arguments: &[String]) -> Option<PrivateServer> {
-    if let Err(error @ testbed::Error::NotFetched { .. }) = testbed::installed(kind) {
-        eprintln!("skipped: {error}");
-        return None;
-    }
-    let options = Options {
-        kind,
-        arguments: arguments.to_vec(),
-        ..Options::default()
-    };
-    Some(PrivateServer::start(&options).unwrap())
-}
 
 fn login(user: &str, password: &str, options: TlsOptions) -> Login {
     Login {
@@ -113,21 +86,22 @@ fn execute(server: &PrivateServer, statements: &[&str]) {
     }
 }
 
-fn arguments(made: &Made, server: &str, more: &[&str]) -> Vec<String> {
+/// The installed MariaDB with the certificate of this name, and with more arguments.
+fn start_with(made: &Made, certificate: &str, more: &[&str]) -> Option<PrivateServer> {
     let own = [
         format!("--ssl-ca={}", made.path("ca.pem").display()),
         format!(
             "--ssl-cert={}",
-            made.path(&format!("{server}.pem")).display()
+            made.path(&format!("{certificate}.pem")).display()
         ),
         format!(
             "--ssl-key={}",
-            made.path(&format!("{server}.key")).display()
+            made.path(&format!("{certificate}.key")).display()
         ),
     ];
-    own.into_iter()
-        .chain(more.iter().map(|one| (*one).to_owned()))
-        .collect()
+    let own = own.iter().map(String::as_str);
+    let arguments: Vec<&str> = own.chain(more.iter().copied()).collect();
+    start(ServerKind::MariaDb, &arguments)
 }
 
 const KNOWN: &str = "CREATE USER known IDENTIFIED BY 'pass wörd'";
@@ -135,7 +109,7 @@ const KNOWN: &str = "CREATE USER known IDENTIFIED BY 'pass wörd'";
 #[test]
 fn mariadb_with_an_authority_of_its_own() {
     let Some(made) = Made::new() else { return };
-    let Some(server) = start(ServerKind::MariaDb, &arguments(&made, "server", &[])) else {
+    let Some(server) = start_with(&made, "server", &[]) else {
         return;
     };
     execute(
@@ -215,7 +189,7 @@ fn mariadb_with_an_authority_of_its_own() {
 fn tls_1_2_and_a_certificate_of_the_first_version() {
     let Some(made) = Made::new() else { return };
     let more = ["--tls-version=TLSv1.2"];
-    let Some(server) = start(ServerKind::MariaDb, &arguments(&made, "old", &more)) else {
+    let Some(server) = start_with(&made, "old", &more) else {
         return;
     };
     execute(&server, &[KNOWN]);
@@ -230,7 +204,7 @@ fn tls_1_2_and_a_certificate_of_the_first_version() {
 #[test]
 fn an_expired_certificate_is_told() {
     let Some(made) = Made::new() else { return };
-    let Some(server) = start(ServerKind::MariaDb, &arguments(&made, "expired", &[])) else {
+    let Some(server) = start_with(&made, "expired", &[]) else {
         return;
     };
     execute(&server, &[KNOWN]);
@@ -240,10 +214,7 @@ fn an_expired_certificate_is_told() {
 
 #[test]
 fn mysql_9_with_what_it_made_itself() {
-    let Some(server) = start(
-        ServerKind::MySql9,
-        &["--require-secure-transport=ON".to_owned()],
-    ) else {
+    let Some(server) = start(ServerKind::MySql9, &["--require-secure-transport=ON"]) else {
         return;
     };
     execute(
