@@ -14,11 +14,21 @@ const HEAD: &str = "\
 Made by `freezeframe-lab score --markdown FILE` ([the lab](../docs/lab.md)): a private server is broken in a known way while the recorder watches from outside.
 A row is a scenario. A cell has its runs on one server: the number with the true cause first, its level if it is not *certain*, and the time from the start of the break to the trigger (median, the worst in brackets).
 
-- *wrong*: likely or certain causes that are not present.
-- *remedy*, with `--prove`: the answer of `compare` for the break before and after it.
-- *harm*, with `--harm`: statements a second with the recorder, divided by those without it, before and during the break (both numbers if most clients were blocked).
-
 ";
+
+/// Columns that not each score has, and what stands in them.
+const COLUMNS: [(&str, &str); 3] = [
+    ("wrong", "likely or certain causes that are not present"),
+    (
+        "remedy",
+        "with `--prove`: the answer of `compare` for the break before and after it",
+    ),
+    (
+        "harm",
+        "with `--harm`: statements a second with the recorder, divided by those without it, before and during the break \
+         (both numbers if most clients were blocked)",
+    ),
+];
 
 /// The page.
 pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
@@ -47,11 +57,15 @@ pub(super) fn markdown(outcomes: &[Outcome], skipped: &[String]) -> String {
         lines.push(line);
     }
     let heads = ["scenario"].into_iter().chain(servers);
-    let heads = heads.chain(["wrong", "remedy", "harm"]);
-    text.push_str(&table(
-        &heads.map(str::to_owned).collect::<Vec<_>>(),
-        &lines,
-    ));
+    let heads = heads.chain(COLUMNS.map(|(name, _)| name));
+    let table = table(&heads.map(str::to_owned).collect::<Vec<_>>(), &lines);
+    let is_there = |name: &str| table.lines().next().is_some_and(|head| head.contains(name));
+    text.push_str(&table);
+    let told = COLUMNS.iter().filter(|(name, _)| is_there(name));
+    for (index, (name, means)) in told.enumerate() {
+        let gap = if index == 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{gap}- *{name}*: {means}.");
+    }
     for one in skipped {
         let _ = writeln!(text, "\nNot run: {one}");
     }
