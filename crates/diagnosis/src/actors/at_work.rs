@@ -1,7 +1,5 @@
 //! Who does something that takes long, or is what is looked at.
 
-use std::collections::BTreeSet;
-
 use server_text::activity::{self, Wait};
 
 use super::actor::Actor;
@@ -42,10 +40,10 @@ pub(super) fn binlog_reader(scene: &Scene) -> Vec<Actor> {
 /// Statements that have been at work for longest. States do not tell of waits for rows: InnoDB's list of them does.
 pub(super) fn statements(scene: &Scene) -> Vec<Actor> {
     let waits = scene.innodb.iter().flat_map(|status| &status.lock_waits);
-    let waits: BTreeSet<u64> = waits.filter_map(|wait| wait.connection_id).collect();
+    let waits: Vec<Option<u64>> = waits.map(|wait| wait.connection_id).collect();
     sessions(scene, |session| {
         activity::works(session)
-            && !waits.contains(&session.id)
+            && !waits.contains(&Some(session.id))
             && session.seconds >= LONG_SECONDS
             && !activity::is_ddl(&session.statement)
     })

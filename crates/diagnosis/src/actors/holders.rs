@@ -264,10 +264,8 @@ fn waits<'s>(scene: &'s Scene, wanted: Wait) -> Vec<&'s Session> {
 
 /// How long the longest of these waits lasts, seconds.
 fn longest(scene: &Scene, wanted: Wait) -> Option<f64> {
-    let seconds = waits(scene, wanted)
-        .into_iter()
-        .map(|session| session.seconds);
-    seconds.reduce(f64::max)
+    let waits = waits(scene, wanted).into_iter();
+    waits.map(|session| session.seconds).reduce(f64::max)
 }
 
 /// Those of the sessions that do something which are it.
