@@ -19,7 +19,8 @@ pub fn unpack(packed: &[u8]) -> String {
 
 /// As [`unpack`], of a file that is no text.
 pub fn unpack_bytes(packed: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    // What texts become, more or less: growing there copies them again and again.
+    let mut bytes = Vec::with_capacity(packed.len() * 4);
     match DeflateDecoder::new(packed).read_to_end(&mut bytes) {
         Ok(_) => bytes,
         Err(_) => Vec::new(),

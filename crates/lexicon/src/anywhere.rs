@@ -4,6 +4,16 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
+/// So much of a text is looked for, in bytes: an automaton of whole messages takes each start of the program three times
+/// as long to make, and what is found is compared anyway.
+const BEGIN_BYTES_MAX: usize = 16;
+
+/// The part of a text that an automaton looks for.
+pub(crate) fn begin_of(text: &str) -> &[u8] {
+    let bytes = text.as_bytes();
+    bytes.get(..BEGIN_BYTES_MAX).unwrap_or(bytes)
+}
+
 /// Entries of one kind, by the longest text that stands in all that they are for, in lower case.
 #[derive(Debug, Default)]
 pub(crate) struct Anywhere {
@@ -24,7 +34,7 @@ impl Anywhere {
         let automaton = self.automaton.get_or_init(|| {
             AhoCorasick::builder()
                 .kind(Some(AhoCorasickKind::ContiguousNFA))
-                .build(&self.anchors)
+                .build(self.anchors.iter().map(|anchor| begin_of(anchor)))
                 .ok()
         });
         let Some(automaton) = automaton else {

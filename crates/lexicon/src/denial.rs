@@ -1,5 +1,9 @@
 //! Words around a word: what a sentence denies, only supposes or finds in order is no sign.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// How far in front of a word its denial is looked for, in bytes.
 const DENIAL_BYTES: usize = 40;
 
@@ -39,6 +43,15 @@ const DENIALS: [&str; 33] = [
     "没有",
     "なし",
 ];
+
+/// All of them in one pass; nothing where that cannot be made. A denial that is a word begins one.
+static ANY_DENIAL: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let texts = DENIALS.iter().map(|denial| {
+        let is_word = denial.is_ascii() && !denial.starts_with("n't");
+        format!("{}{denial}", if is_word { " " } else { "" })
+    });
+    AhoCorasick::new(texts).ok()
+});
 
 /// How far behind a term it is looked for that there is no trouble with it, in bytes.
 const FINE_BYTES: usize = 30;
@@ -93,9 +106,23 @@ pub(crate) fn is_fine(line: &str, to: usize) -> bool {
     if is_zero(behind) || is_off(line, to, behind) {
         return true;
     }
+    if !may_be_fine(behind) {
+        return false;
+    }
     let sentence = behind.split(['.', ';', ',', '!', '?', '(']).next();
     let behind = format!("{} ", sentence.unwrap_or_default().to_lowercase());
     FINE.iter().any(|fine| behind.contains(fine))
+}
+
+/// Whether it has the first letters of any of [`FINE`], in either case: behind most words it has none.
+fn may_be_fine(behind: &str) -> bool {
+    behind.as_bytes().windows(3).any(|letters| {
+        let [b' ', first, second] = letters else {
+            return false;
+        };
+        let letters = [first.to_ascii_lowercase(), second.to_ascii_lowercase()];
+        matches!(&letters, b"is" | b"ar" | b"wa" | b"lo")
+    })
 }
 
 /// Whether a thing is told to be off. "When it is off all is well" tells of trouble with it.
@@ -135,11 +162,6 @@ pub(crate) fn is_denied(line: &str, at: usize) -> bool {
         .map_or(0, |(at, _)| at + 1);
     let sentence = before.get(begin..).unwrap_or_default();
     let before = format!(" {}", sentence.to_lowercase());
-    DENIALS.iter().any(|denial| {
-        let is_word = denial.is_ascii() && !denial.starts_with("n't");
-        match is_word {
-            true => before.contains(&format!(" {denial}")),
-            false => before.contains(denial),
-        }
-    })
+    let any = ANY_DENIAL.as_ref();
+    any.is_some_and(|any| any.is_match(&before))
 }

@@ -105,10 +105,10 @@ pub fn layer(name: &str) -> Option<&'static Layer> {
 #[derive(Debug)]
 pub struct Lexicon {
     entries: Vec<(Entry, Pattern)>,
-    /// Entries without a family, by their name in lower case.
-    names: HashMap<String, Vec<usize>>,
+    /// Entries without a family, by their name in lower case: the first, and others of the same name.
+    names: HashMap<&'static str, (usize, Vec<usize>)>,
     /// Families by how their name begins.
-    families: HashMap<Vec<u8>, Vec<usize>>,
+    families: HashMap<[u8; PREFIX_BYTES], Vec<usize>>,
     /// Families that begin with anything, and what is looked for within lines, by kind.
     anywhere: HashMap<Kind, Anywhere>,
 }
@@ -120,15 +120,16 @@ impl Lexicon {
     }
 
     fn read() -> Self {
+        let files = FILES.map(|(kind, file)| (kind, text(file)));
+        let lines = files.iter().map(|(_, text)| text.lines().count()).sum();
         let mut lexicon = Self {
-            entries: Vec::new(),
-            names: HashMap::new(),
+            entries: Vec::with_capacity(lines),
+            names: HashMap::with_capacity(lines),
             families: HashMap::new(),
             anywhere: HashMap::new(),
         };
-        for (kind, file) in FILES {
-            text(file)
-                .lines()
+        for (kind, text) in files {
+            text.lines()
                 .flat_map(|line| Entry::read(kind, line))
                 .for_each(|entry| lexicon.add(entry));
         }
@@ -138,8 +139,12 @@ impl Lexicon {
     fn add(&mut self, entry: Entry) {
         let number = self.entries.len();
         let pattern = Pattern::new(entry.pattern, entry.kind.is_within_lines());
-        match (pattern.name(), pattern.begin(PREFIX_BYTES)) {
-            (Some(name), _) => self.names.entry(name).or_default().push(number),
+        match (pattern.name(), pattern.begin()) {
+            (Some(name), _) => {
+                let known = self.names.entry(name);
+                let known = known.and_modify(|(_, others)| others.push(number));
+                known.or_insert((number, Vec::new()));
+            }
             (None, Some(begin)) => self.families.entry(begin).or_default().push(number),
             (None, None) => {
                 let anywhere = self.anywhere.entry(entry.kind).or_default();
@@ -187,6 +192,16 @@ impl Lexicon {
             .collect()
     }
 
+    /// The entries of which a word in lower case has the name, or the beginning.
+    fn by_begin(&self, lower: &str) -> impl Iterator<Item = usize> {
+        let named = self.names.get(lower);
+        let named = named.map(|(first, others)| std::iter::once(first).chain(others));
+        let begin = lower.as_bytes().first_chunk::<PREFIX_BYTES>();
+        let family = begin.and_then(|begin| self.families.get(begin));
+        let numbers = named.into_iter().flatten();
+        numbers.chain(family.into_iter().flatten()).copied()
+    }
+
     /// `anywhere` are lists of those that no beginning of a word tells.
     fn candidates<'a>(
         &'a self,
@@ -195,12 +210,8 @@ impl Lexicon {
     ) -> impl Iterator<Item = &'a (Entry, Pattern)> {
         let text = text.trim();
         let lower = text.to_lowercase();
-        let begin = lower.as_bytes().get(..PREFIX_BYTES);
-        let named = self.names.get(&lower);
-        let family = begin.and_then(|begin| self.families.get(begin));
-        let numbers = named.into_iter().chain(family).flatten();
         let anywhere = anywhere.flat_map(|all| all.candidates(&lower));
-        let numbers: Vec<usize> = numbers.copied().chain(anywhere).collect();
+        let numbers: Vec<usize> = self.by_begin(&lower).chain(anywhere).collect();
         let text = text.to_owned();
         numbers
             .into_iter()

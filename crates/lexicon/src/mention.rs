@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use crate::Lexicon;
 use crate::denial::is_denied;
 use crate::entry::{Entry, Kind, Mention};
 use crate::phrases::Phrases;
-use crate::{Lexicon, PREFIX_BYTES};
 
 /// Shortest name of a function that is told from a word of prose, in bytes.
 const NAME_BYTES_MIN: usize = 6;
@@ -57,7 +57,7 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
         mention.entry.kind != Kind::Term || !spans.iter().any(|span| span.contains(at))
     });
     found.sort_by_key(|(at, _)| *at);
-    let letters = |entry: &Entry| entry.pattern.replace('*', "").len();
+    let letters = |entry: &Entry| entry.pattern.bytes().filter(|byte| *byte != b'*').count();
     let mut once: Vec<Mention> = Vec::new();
     for here in found.chunk_by(|left, right| left.0 == right.0) {
         for (_, mention) in here {
@@ -93,20 +93,28 @@ fn is_in_path(line: &str, at: usize) -> bool {
 impl Lexicon {
     /// The strong entry of a name as programs write them, such as a function's.
     fn named(&'static self, token: &str) -> Option<&'static Entry> {
-        self.named_so(token).or_else(|| {
-            // Underscores in front of a name get lost, or are a mark of somebody's text.
-            let bare = token.trim_start_matches('_');
-            let with = (bare.len() >= NAME_BYTES_MIN).then_some(["", "_", "__"]);
-            let mut others = with
-                .into_iter()
-                .flatten()
-                .map(|bars| format!("{bars}{bare}"))
-                .filter(|name| name != token);
-            others.find_map(|name| self.named_so(&name))
-        })
+        self.named_so(token, &token.to_ascii_lowercase())
+            .or_else(|| self.named_but_for_bars(token))
     }
 
-    fn named_so(&'static self, token: &str) -> Option<&'static Entry> {
+    /// Underscores in front of a name get lost, or are a mark of somebody's text.
+    fn named_but_for_bars(&'static self, token: &str) -> Option<&'static Entry> {
+        let bare = token.trim_start_matches('_');
+        if bare.len() < NAME_BYTES_MIN {
+            return None;
+        }
+        let barred = format!("__{bare}");
+        let lower = barred.to_ascii_lowercase();
+        // With none, one and two.
+        let names = (0..=2)
+            .rev()
+            .filter_map(|at| barred.get(at..).zip(lower.get(at..)));
+        let mut others = names.filter(|(name, _)| *name != token);
+        others.find_map(|(name, lower)| self.named_so(name, lower))
+    }
+
+    /// The same of a name as it is; `lower` is the name in lower case.
+    fn named_so(&'static self, token: &str, lower: &str) -> Option<&'static Entry> {
         // `/backup/slow-fsync/today` names no function.
         let is_path = token.contains('/');
         let is_wanted = |entry: &Entry| {
@@ -117,21 +125,17 @@ impl Lexicon {
             };
             by_name && (entry.is_strong || entry.kind.is_amount())
         };
-        let lower = token.to_lowercase();
-        let family = lower.as_bytes().get(..PREFIX_BYTES);
-        let family = family.and_then(|begin| self.families.get(begin));
         // Instruments are known by their ends; what is in front of them depends on who tells.
-        let stems = INSTRUMENTS.iter().filter(|_| is_path);
+        let stems = is_path.then_some(&*INSTRUMENTS).into_iter().flatten();
         let instruments = stems.filter(|(stem, _)| token.contains(**stem));
-        let instruments = instruments.map(|(_, numbers)| numbers);
-        let named = self.names.get(&lower);
-        let numbers = named.into_iter().chain(family).chain(instruments).flatten();
-        numbers
-            .filter_map(|number| self.entries.get(*number))
+        let instruments = instruments.flat_map(|(_, numbers)| numbers.iter().copied());
+        self.by_begin(lower)
+            .chain(instruments)
+            .filter_map(|number| self.entries.get(number))
             .filter(|(entry, pattern)| {
                 is_wanted(entry)
                     && match entry.kind.is_amount() {
-                        true => pattern.matches_lower(&lower),
+                        true => pattern.matches_lower(lower),
                         false => pattern.matches(token),
                     }
             })
@@ -141,28 +145,41 @@ impl Lexicon {
 }
 
 /// Words that are names of programs rather than of a language: `buf_LRU_scan`, `MDL_context::acquire_lock`,
-/// `wait/io/file`.
+/// `wait/io/file`. They have ASCII letters only.
 fn tokens(line: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_:/~.".contains(c);
-    line.split(move |c: char| !is_of_name(c))
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:/~.".contains(byte);
+    let mut end = 0;
+    let words = std::iter::from_fn(move || {
+        let rest = line.as_bytes().get(end..)?;
+        let begin = end + rest.iter().position(is_of_name)?;
+        let word = line.as_bytes().get(begin..)?;
+        let bytes = word.iter().position(|byte| !is_of_name(byte));
+        end = begin + bytes.unwrap_or(word.len());
+        line.get(begin..end)
+    });
+    words
         .map(|token| {
             token
                 .trim_end_matches(['.', ':'])
                 .trim_start_matches(['.', ':'])
         })
-        .filter(|token| token.len() >= NAME_BYTES_MIN)
-        .filter(|token| {
-            token.contains('_') || token.contains("::") || token.contains('/') || is_camel(token)
-        })
+        .filter(|token| token.len() >= NAME_BYTES_MIN && is_name(token))
         .map(move |token| (token.as_ptr() as usize - line.as_ptr() as usize, token))
 }
 
-/// `AnonHugePages`: words of one name.
-fn is_camel(token: &str) -> bool {
-    let letters = token.as_bytes();
-    let has_hump =
-        |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-    letters.windows(2).any(has_hump)
+/// It has what words of a language do not have: a bar, a path, a scope, or the humps of `AnonHugePages`.
+fn is_name(token: &str) -> bool {
+    let is_sign = |pair: &[u8]| {
+        let [before, byte] = pair else {
+            return false;
+        };
+        match byte {
+            b'_' | b'/' => true,
+            b':' => *before == b':',
+            _ => byte.is_ascii_uppercase() && before.is_ascii_lowercase(),
+        }
+    };
+    token.starts_with(['_', '/']) || token.as_bytes().windows(2).any(is_sign)
 }
 
 /// Values of settings and states of the server that are kept as they stand: they are words of the server's, not of its users.
@@ -441,5 +458,27 @@ mod tests {
         ] {
             mentions(line);
         }
+    }
+
+    #[test]
+    fn the_begin_of_a_message_is_no_message() {
+        let messages = || {
+            let entries = Lexicon::get().entries();
+            entries.filter(|entry| entry.kind == Kind::Message && entry.is_strong)
+        };
+        for entry in messages().filter(|entry| entry.pattern.is_ascii()) {
+            let longest = entry
+                .pattern
+                .split('*')
+                .max_by_key(|part| part.len())
+                .unwrap();
+            let Some(begin) = longest.get(..longest.len() - 1) else {
+                continue;
+            };
+            let found = mentions(begin);
+            let is_it = |one: &Mention| std::ptr::eq(one.entry, entry);
+            assert!(!found.iter().any(is_it), "{begin}");
+        }
+        assert!(messages().count() > 1_000);
     }
 }

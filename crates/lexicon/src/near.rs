@@ -1,6 +1,7 @@
 //! Terms of two words that stand near each other in a sentence, in any order: `drop* ~ table*` is in "we drop a very large
 //! table" and in "tables that are dropped". People tell of one thing in many orders, with anything in between.
 
+use crate::denial::is_fine;
 use crate::entry::Entry;
 
 /// What parts the two words of a term.
@@ -31,7 +32,8 @@ pub(crate) struct Half {
     pub(crate) to: usize,
 }
 
-/// The terms of which both words stand near each other, each once, with where the first of the two begins.
+/// The terms of which both words stand near each other, each once, with where the first of the two begins. A word that
+/// the sentence finds in order is none; few words are near another one, so that is looked at last.
 pub(crate) fn pairs(line: &str, halves: &[Half]) -> Vec<(usize, &'static Entry)> {
     let mut found: Vec<(usize, &'static Entry)> = Vec::new();
     for left in halves.iter().filter(|half| half.side == 0) {
@@ -43,11 +45,13 @@ pub(crate) fn pairs(line: &str, halves: &[Half]) -> Vec<(usize, &'static Entry)>
         }
         let is_other = |half: &&Half| half.side == 1 && std::ptr::eq(half.entry, left.entry);
         let near = halves.iter().filter(is_other);
-        let near = near.filter(|right| is_near(line, left, right));
+        let near = near.filter(|right| is_near(line, left, right) && !is_fine(line, right.to));
         let Some(from) = near.map(|right| left.from.min(right.from)).min() else {
             continue;
         };
-        found.push((from, left.entry));
+        if !is_fine(line, left.to) {
+            found.push((from, left.entry));
+        }
     }
     found
 }

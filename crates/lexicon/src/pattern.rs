@@ -6,46 +6,49 @@ const NUMBER: &str = "%d";
 /// What an entry is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    /// What stands between the asterisks; one is a name.
-    parts: Vec<&'static str>,
-    lower: Vec<String>,
+    text: &'static str,
+    /// In lower case.
+    lower: &'static str,
     /// Looked for anywhere in a line.
     is_within: bool,
 }
 
 impl Pattern {
+    /// A pattern is kept as long as the program runs, like the text that it is of.
     pub(crate) fn new(text: &'static str, is_within: bool) -> Self {
-        let parts: Vec<&str> = text.split('*').collect();
+        let is_lower = text
+            .bytes()
+            .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
         Self {
-            lower: parts.iter().map(|part| part.to_lowercase()).collect(),
-            parts,
+            text,
+            lower: match is_lower {
+                true => text,
+                false => text.to_lowercase().leak(),
+            },
             is_within,
         }
     }
 
     /// The whole name in lower case, of what is no family.
-    pub(crate) fn name(&self) -> Option<String> {
-        match self.lower.as_slice() {
-            [name] if !self.is_within => Some(name.clone()),
-            _ => None,
-        }
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        (!self.is_within && !self.is_family()).then_some(self.lower)
     }
 
     /// How each name of the family begins, in lower case.
-    pub(crate) fn begin(&self, bytes: usize) -> Option<Vec<u8>> {
-        let first = self.lower.first().filter(|_| !self.is_within)?;
-        first.as_bytes().get(..bytes).map(<[u8]>::to_vec)
+    pub(crate) fn begin<const BYTES: usize>(&self) -> Option<[u8; BYTES]> {
+        let first = self.lower.split('*').next().filter(|_| !self.is_within)?;
+        first.as_bytes().first_chunk().copied()
     }
 
     /// The longest text that stands in all of the family.
     pub(crate) fn anchor(&self) -> &'static str {
-        let parts = self.parts.iter().flat_map(|part| part.split(NUMBER));
+        let parts = self.text.split('*').flat_map(|part| part.split(NUMBER));
         parts.max_by_key(|part| part.len()).unwrap_or_default()
     }
 
     /// What stands in all of a family that begins with anything, before any other letters: the first of its path.
     pub(crate) fn stem(&self) -> &'static str {
-        let first = self.parts.iter().find(|part| !part.is_empty());
+        let first = self.text.split('*').find(|part| !part.is_empty());
         let first = first.and_then(|part| part.split(NUMBER).next());
         let first = first.unwrap_or_default();
         let end = first.find('/').map_or(first.len(), |at| at + 1);
@@ -54,41 +57,37 @@ impl Pattern {
 
     /// It has an asterisk.
     pub(crate) fn is_family(&self) -> bool {
-        self.parts.len() > 1
+        self.text.contains('*')
     }
 
     /// Whether a line has its parts, one behind the other, letter by letter.
     pub(crate) fn is_in(&self, line: &str) -> bool {
-        matches(self.parts.iter().copied(), true, line)
+        matches(self.text, true, line)
     }
 
     /// How much it says: its letters, and a name more than any family.
     pub(crate) fn letters(&self) -> usize {
-        let letters = self.parts.iter().map(|part| part.len()).sum::<usize>();
-        letters * 2 + usize::from(self.parts.len() == 1)
+        let asterisks = self.text.bytes().filter(|byte| *byte == b'*').count();
+        (self.text.len() - asterisks) * 2 + usize::from(asterisks == 0)
     }
 
     /// Whether a text is of it, letter by letter.
     pub(crate) fn matches(&self, text: &str) -> bool {
-        matches(self.parts.iter().copied(), self.is_within, text)
+        matches(self.text, self.is_within, text)
     }
 
     /// The same of a text in lower case, whatever the case was.
     pub(crate) fn matches_lower(&self, text: &str) -> bool {
-        matches(self.lower.iter().map(String::as_str), self.is_within, text)
+        matches(self.lower, self.is_within, text)
     }
 }
 
-fn matches<'a>(
-    parts: impl DoubleEndedIterator<Item = &'a str> + ExactSizeIterator,
-    is_within: bool,
-    text: &str,
-) -> bool {
-    let last = parts.len().saturating_sub(1);
+fn matches(pattern: &str, is_within: bool, text: &str) -> bool {
+    let mut parts = pattern.split('*').peekable();
     let mut rest = text;
-    for (index, part) in parts.enumerate() {
-        let is_first = index == 0 && !is_within;
-        let is_last = index == last && !is_within;
+    let mut is_first = !is_within;
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none() && !is_within;
         let found = match (is_first, is_last) {
             (true, true) => (rest == part).then_some(rest.len()),
             (true, false) => rest.starts_with(part).then_some(part.len()),
@@ -99,6 +98,7 @@ fn matches<'a>(
             return false;
         };
         rest = rest.get(end..).unwrap_or_default();
+        is_first = false;
     }
     true
 }

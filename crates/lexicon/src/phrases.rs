@@ -3,6 +3,7 @@
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::Lexicon;
+use crate::anywhere::begin_of;
 use crate::denial::is_fine;
 use crate::entry::{Entry, Kind, Mention};
 use crate::near::{self, Half};
@@ -22,10 +23,11 @@ const NO_LIMIT: [&str; 3] = ["infinity", "unlimited", "-1"];
 
 /// Entries of several words, found in one pass.
 pub(crate) struct Phrases {
-    /// Of small letters. One that knows both cases takes each start of the program three times as long to make.
+    /// Of the beginnings, in small letters. One that knows both cases takes each start of the program three times as long
+    /// to make.
     automaton: AhoCorasick,
-    /// By number of the text in the automaton.
-    anchors: Vec<Anchor>,
+    /// By number in the automaton: the whole text in small letters, and what it is for.
+    anchors: Vec<(String, Anchor)>,
 }
 
 /// What a text of the automaton is for.
@@ -48,24 +50,24 @@ impl Phrases {
             // A weak state is looked for where somebody quotes it.
             (entry.is_strong || entry.kind == Kind::State) && is_phrase
         };
-        let mut texts: Vec<String> = Vec::new();
         let mut anchors = Vec::new();
         for (entry, pattern) in lexicon.entries.iter().filter(|(entry, _)| is_wanted(entry)) {
             if let Some(halves) = near::halves(entry.pattern) {
                 for (side, words) in halves.into_iter().enumerate() {
-                    let texts_of = words.iter().map(|word| word.trim_end_matches('*'));
-                    texts.extend(texts_of.map(str::to_ascii_lowercase));
-                    anchors.extend(words.iter().map(|word| Anchor::Half(entry, side, word)));
+                    anchors.extend(words.into_iter().map(|word| {
+                        let text = word.trim_end_matches('*').to_ascii_lowercase();
+                        (text, Anchor::Half(entry, side, word))
+                    }));
                 }
             } else if entry.kind == Kind::Term || pattern.anchor().trim().len() >= ANCHOR_BYTES_MIN
             {
-                texts.push(pattern.anchor().to_ascii_lowercase());
-                anchors.push(Anchor::Whole(entry, pattern));
+                let text = pattern.anchor().to_ascii_lowercase();
+                anchors.push((text, Anchor::Whole(entry, pattern)));
             }
         }
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(texts)
+            .build(anchors.iter().map(|(text, _)| begin_of(text)))
             .ok()?;
         Some(Self { automaton, anchors })
     }
@@ -74,13 +76,11 @@ impl Phrases {
         let mut found = Vec::new();
         let mut halves = Vec::new();
         let mut lower = None;
-        let small = line.to_ascii_lowercase();
-        for at in self.automaton.find_overlapping_iter(&small) {
-            let (entry, pattern) = match self.anchors.get(at.pattern().as_usize()) {
-                Some(Anchor::Whole(entry, pattern)) => (entry, pattern),
-                Some(Anchor::Half(entry, side, word)) => {
-                    let (from, to) = (at.start(), at.end());
-                    if is_term(word, line, from, to) {
+        for (to, from, number) in self.hits(line) {
+            let (entry, pattern) = match self.anchors.get(number) {
+                Some((_, Anchor::Whole(entry, pattern))) => (entry, pattern),
+                Some((_, Anchor::Half(entry, side, word))) => {
+                    if stands_there(word, line, from, to) {
                         let side = *side;
                         halves.push(Half {
                             entry,
@@ -93,26 +93,25 @@ impl Phrases {
                 }
                 None => continue,
             };
-            let Some(text) = line.get(at.start()..) else {
+            let Some(text) = line.get(from..) else {
                 continue;
             };
             let is_it = match entry.kind {
-                Kind::Term => is_term(entry.pattern, line, at.start(), at.end()),
+                Kind::Term => stands_there(entry.pattern, line, from, to) && !is_fine(line, to),
                 // A state is written as the server writes it, or it is prose.
                 Kind::State | Kind::InnodbWord if pattern.is_family() => {
                     let is_begin = entry.pattern.starts_with(pattern.anchor());
-                    (!is_begin || starts_word(line, at.start())) && pattern.is_in(line)
+                    (!is_begin || starts_word(line, from)) && pattern.is_in(line)
                 }
                 Kind::State | Kind::InnodbWord => {
                     let text = text.get(..entry.pattern.len()).unwrap_or(text);
                     let is_strong = entry.is_strong
                         && (pattern.matches(text) || entry.pattern.split(' ').count() >= WORDS_MIN);
-                    is_word(line, at.start(), at.end())
-                        && (is_strong || is_quoted(line, at.start(), at.end()))
+                    is_word(line, from, to) && (is_strong || is_quoted(line, from, to))
                 }
                 _ => {
                     let lower = lower.get_or_insert_with(|| line.to_lowercase());
-                    starts_word(line, at.start()) && pattern.matches_lower(lower)
+                    starts_word(line, from) && pattern.matches_lower(lower)
                 }
             };
             if is_it {
@@ -121,12 +120,12 @@ impl Phrases {
                     Kind::State | Kind::InnodbWord if pattern.is_family() => entry.pattern,
                     Kind::Statement | Kind::Term => entry.name,
                     Kind::State | Kind::InnodbWord | Kind::KernelLine => {
-                        text.get(..at.end() - at.start()).unwrap_or(text)
+                        text.get(..to - from).unwrap_or(text)
                     }
                     _ => text,
                 };
                 let entry: &'static Entry = entry;
-                found.push((at.start(), Mention { entry, text }));
+                found.push((from, Mention { entry, text }));
             }
         }
         let pairs = near::pairs(line, &halves).into_iter();
@@ -136,11 +135,27 @@ impl Phrases {
         }));
         found
     }
+
+    /// Where the texts stand in a line, in the order of their ends: end, begin, number of the text.
+    fn hits(&self, line: &str) -> Vec<(usize, usize, usize)> {
+        let small = line.to_ascii_lowercase();
+        let mut hits = Vec::new();
+        for at in self.automaton.find_overlapping_iter(&small) {
+            let (from, number) = (at.start(), at.pattern().as_usize());
+            let text = self.anchors.get(number).map_or("", |(text, _)| text);
+            let is_whole = small.get(from..).is_some_and(|rest| rest.starts_with(text));
+            if is_whole {
+                hits.push((from + text.len(), from, number));
+            }
+        }
+        hits.sort_unstable();
+        hits
+    }
 }
 
 /// Whether a term of the field stands there: as a word, or before any ending where it asks for that. Scripts without
 /// blanks have no words to tell apart; names of capital letters are told from words by them.
-fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
+fn stands_there(pattern: &str, line: &str, from: usize, to: usize) -> bool {
     let has_ending = pattern.ends_with('*');
     let text = line.get(from..to).unwrap_or_default();
     let is_name = pattern.bytes().all(|c| !c.is_ascii_lowercase()) && pattern.is_ascii();
@@ -157,14 +172,13 @@ fn is_term(pattern: &str, line: &str, from: usize, to: usize) -> bool {
             return false;
         }
     }
-    let stands_there = match pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
+    match pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
         false => !pattern.is_ascii() || is_word(line, from, to),
         true => {
             starts_word(line, from)
                 && (has_ending || is_word(line, from, to) || is_plural(line, to))
         }
-    };
-    stands_there && !is_fine(line, to)
+    }
 }
 
 /// Letters of scripts that write blanks between words.
