@@ -243,10 +243,10 @@ pub struct Row {
 
 impl Row {
     /// A row that was read elsewhere, such as in a text; the names are in lower case.
-    pub fn new(columns: std::rc::Rc<[String]>, values: Vec<String>) -> Self {
+    pub fn new(columns: std::rc::Rc<[String]>, values: &[impl AsRef<str>]) -> Self {
         Self {
             columns,
-            rows: std::rc::Rc::new(Rows::of(&values)),
+            rows: std::rc::Rc::new(Rows::of(values)),
             first: 0,
         }
     }

@@ -73,7 +73,6 @@ mod tests {
     use super::*;
 
     fn row(values: &[&str]) -> Row {
-        let values = values.iter().map(|value| (*value).to_owned()).collect();
         Row::new(std::rc::Rc::from(Vec::new()), values)
     }
 

@@ -260,8 +260,8 @@ mod tests {
         let rows: Vec<Row> = sessions
             .iter()
             .map(|(user, command, state)| {
-                let values = ["5", user, command, "1027", state, ""].map(str::to_owned);
-                Row::new(std::rc::Rc::clone(&columns), values.into())
+                let values = ["5", user, command, "1027", state, ""];
+                Row::new(std::rc::Rc::clone(&columns), &values)
             })
             .collect();
         summarise(&rows, &[])
@@ -327,8 +327,8 @@ mod tests {
             let rows: Vec<Row> = rows
                 .iter()
                 .map(|[id, command, time, state]| {
-                    let values = [id, "app", "web1:4711", command, time, state].map(str::to_owned);
-                    Row::new(std::rc::Rc::clone(&columns), values.into())
+                    let values = [*id, "app", "web1:4711", command, time, state];
+                    Row::new(std::rc::Rc::clone(&columns), &values)
                 })
                 .collect();
             summarise(&rows, &[9])

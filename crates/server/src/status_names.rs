@@ -41,9 +41,17 @@ pub(crate) struct StatusOrder(Vec<Option<&'static Known>>);
 /// A status variable as a signal; absent when its value is no number. Of a file it is the number that its name ends with.
 pub fn status_reading(name: &str, value: &str) -> Option<Reading> {
     let value = number(is_file(name), value)?;
-    let (signal, unit, kind) = signal_of(name);
+    // A capture has the same names a thousand times.
+    let known = known(name).or_else(|| remember(name));
+    let (signal, unit, kind) = match known {
+        Some(known) => (known.signal.into(), known.unit, known.kind),
+        None => {
+            let (signal, unit, kind) = signal_of(name);
+            (signal.into(), unit, kind)
+        }
+    };
     Some(Reading {
-        name: signal.into(),
+        name: signal,
         unit,
         kind,
         value,
@@ -113,7 +121,6 @@ pub(crate) struct Status<'a> {
     order: &'a mut StatusOrder,
     place: usize,
     readings: Vec<Reading>,
-    unknown: Vec<String>,
 }
 
 impl StatusOrder {
@@ -122,7 +129,6 @@ impl StatusOrder {
         Status {
             place: 0,
             readings: Vec::with_capacity(self.0.len()),
-            unknown: Vec::new(),
             order: self,
         }
     }
@@ -151,11 +157,7 @@ impl Status<'_> {
         let known = self.order.at(self.place, name);
         self.place += 1;
         let Some(known) = known else {
-            let (name, value) = (lossy(name), lossy(value));
-            let reading = status_reading(&name, &value);
-            if reading.is_some() {
-                self.unknown.push(name.into_owned());
-            }
+            let reading = status_reading(&lossy(name), &lossy(value));
             self.readings.extend(reading);
             return;
         };
@@ -171,9 +173,6 @@ impl Status<'_> {
 
     /// The readings of all that was taken.
     pub(crate) fn readings(self) -> Vec<Reading> {
-        if !self.unknown.is_empty() {
-            remember(&self.unknown);
-        }
         self.readings
     }
 }
@@ -182,31 +181,28 @@ fn lossy(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
-fn remember(names: &[String]) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_with(HashMap::new);
-    for name in names {
-        if known.len() >= NAMES_MAX
-            || name.len() > NAME_BYTES_MAX
-            || known.contains_key(name.as_str())
-        {
-            continue;
-        }
-        let (signal, unit, kind) = signal_of(name);
-        let signal: &'static str = Box::leak(signal.into_boxed_str());
-        let Some(name) = signal.get(signal.len() - name.len()..) else {
-            continue;
-        };
-        let is_file = is_file(name);
-        let one = Known {
-            name,
-            signal,
-            unit,
-            kind,
-            is_file,
-        };
-        known.insert(name, Box::leak(Box::new(one)));
+/// What is known of a name from now on; nothing where no more names are kept.
+fn remember(name: &str) -> Option<&'static Known> {
+    let mut all = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let all = all.get_or_insert_with(HashMap::new);
+    if let Some(known) = all.get(name) {
+        return Some(known);
     }
+    if all.len() >= NAMES_MAX || name.len() > NAME_BYTES_MAX {
+        return None;
+    }
+    let (signal, unit, kind) = signal_of(name);
+    let signal: &'static str = signal.leak();
+    let name = signal.get(signal.len() - name.len()..)?;
+    let known: &'static Known = Box::leak(Box::new(Known {
+        name,
+        signal,
+        unit,
+        kind,
+        is_file: is_file(name),
+    }));
+    all.insert(name, known);
+    Some(known)
 }
 
 #[cfg(test)]

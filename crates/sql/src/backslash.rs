@@ -35,8 +35,17 @@ pub(crate) fn readable(statement: &str) -> &str {
 /// assert!(!sql::is_open("UPDATE t SET a = 'x'"));
 /// ```
 pub fn is_open(statement: &str) -> bool {
-    [SqlMode::default(), NO_ESCAPES].into_iter().any(|mode| {
-        let last = Lexer::new(statement, mode).last();
+    let bytes = statement.as_bytes();
+    let may_open = |byte: &u8| matches!(byte, b'\'' | b'"' | b'`' | b'$' | b'*');
+    if !bytes.iter().any(may_open) {
+        return false;
+    }
+    let modes: &[SqlMode] = match memchr::memchr(b'\\', bytes) {
+        None => &[NO_ESCAPES],
+        Some(_) => &[SqlMode::default(), NO_ESCAPES],
+    };
+    modes.iter().any(|mode| {
+        let last = Lexer::new(statement, *mode).last();
         last.is_some_and(|token| match token.kind {
             TokenKind::Unterminated => true,
             TokenKind::Comment => token.text.starts_with("/*") && !token.text.ends_with("*/"),

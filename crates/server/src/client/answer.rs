@@ -42,10 +42,13 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Rows of values that were read elsewhere.
-    pub(crate) fn of(values: &[String]) -> Self {
-        let mut rows = Self::default();
+    pub(crate) fn of(values: &[impl AsRef<str>]) -> Self {
+        let mut rows = Self::with_room(Size {
+            bytes: values.iter().map(|value| value.as_ref().len()).sum(),
+            values: values.len(),
+        });
         for value in values {
-            rows.add(value);
+            rows.add(value.as_ref());
         }
         rows.count = 1;
         rows

@@ -9,22 +9,19 @@ pub(super) fn stem(line: &str) -> &str {
     const PREFIX_BYTES_MAX: usize = 120;
 
     let mut line = line.trim_end();
-    if let Some((name, rest)) = line.split_once("| ") {
-        let name = name.trim_end_matches(' ');
-        let is_name = !name.is_empty()
-            && name.len() <= PREFIX_BYTES_MAX
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-        if is_name {
-            line = rest;
-        }
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let name = line.bytes().take_while(is_of_name).count();
+    let behind = line.get(name..).map(|rest| rest.trim_start_matches(' '));
+    if (1..=PREFIX_BYTES_MAX).contains(&name)
+        && let Some(rest) = behind.and_then(|rest| rest.strip_prefix("| "))
+    {
+        line = rest;
     }
     if starts_with_date(line) {
         for mark in ["[InnoDB] ", "] InnoDB: "] {
-            if let Some((before, rest)) = line.split_once(mark)
-                && before.len() <= PREFIX_BYTES_MAX
-            {
+            let end = line.floor_char_boundary(PREFIX_BYTES_MAX + mark.len());
+            let at = line.get(..end).and_then(|head| head.find(mark));
+            if let Some(rest) = at.and_then(|at| line.get(at + mark.len()..)) {
                 return rest;
             }
         }
