@@ -299,8 +299,19 @@ fn of_history(made: history::HistoryIncident) -> (Incident, Verdict) {
     (made.incident, verdict)
 }
 
+/// Reads what every verdict needs on another processor, while captures are read.
+fn prepare() {
+    let read = || {
+        lexicon::mentions("");
+        diagnosis::Catalogue::builtin();
+    };
+    // Where the system gives no thread it is read when it is needed.
+    let _ = std::thread::Builder::new().spawn(read);
+}
+
 /// What others captured, with the verdict on it.
 pub(crate) fn imported(found: &OpenedCaptures, paths: &[PathBuf]) -> Result<(Incident, Verdict)> {
+    prepare();
     let (incident, sources) = captures::incident_of(found, paths)?;
     let mut verdict = diagnose_closely(&incident, causes::catalogue());
     verdict.sources = sources;
