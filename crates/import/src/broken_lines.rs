@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::formats::server_text;
-use crate::line::Line;
+use crate::line::{Line, has_words};
 
 /// Messages that are looked at by what they say at their end, by words near their begin and how they end. Sources:
 /// `buf0flu.cc` of MySQL 5.7 and MariaDB, of MySQL 8.0; `sync0arr.c` of 5.0 to 5.5, `sync0arr.cc`.
@@ -58,7 +58,7 @@ const BYTES_MAX: usize = 400;
 
 /// The text has a word of such a message.
 pub(crate) fn may_be_in(text: &str) -> bool {
-    text.contains("cleaner") || text.contains(" has waited at ")
+    has_words(text, "cleaner") || has_words(text, " has waited at ")
 }
 
 /// Puts messages together whose end is on one of the next lines; all others stay.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::line::Line;
+use crate::line::{self, Line, has, has_words};
 use crate::memory_budget::MemoryBudget;
 use crate::split::split;
 use crate::{
@@ -45,24 +45,29 @@ pub(crate) fn lines_within(text: &str) -> (Vec<Line<'_>>, Option<usize>) {
         .or_else(|| json_text::unwrapped(head));
     let mut room = MemoryBudget::for_text(text.len());
     let is_unwrapped = unwrapped.is_some();
+    let around = match is_unwrapped {
+        true => Around::ALL,
+        false => Around::of(text),
+    };
     let (lines, mut cut) = match unwrapped {
         None => {
             let list = room.list(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
-            let numbered = (1..).zip(text.split('\n'));
-            bare(numbered, Around::of(text), (list, &mut room))
+            let numbered = (1..).zip(line::split(text));
+            bare(numbered, around, (list, &mut room))
         }
         Some(unwrapped) => of_unwrapped(&unwrapped, &mut room),
     };
     if is_unwrapped && head.len() < text.len() {
         cut = cut.or(lines.last().map(|line| line.number));
     }
-    (whole(lines, text), cut)
+    (whole(lines, text, around), cut)
 }
 
 /// The lines of a text that may be a part of a web page.
 pub(crate) fn lines_of_page(text: &str) -> Vec<Line<'_>> {
     let mut room = MemoryBudget::for_text(text.len());
-    whole(of_unwrapped(&web_page::shown(text), &mut room).0, text)
+    let lines = of_unwrapped(&web_page::shown(text), &mut room).0;
+    whole(lines, text, Around::ALL)
 }
 
 fn of_unwrapped<'a>(
@@ -85,17 +90,21 @@ fn of_unwrapped<'a>(
 }
 
 /// Lines that a client, a terminal or a mail broke are one again.
-fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
+fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str, around: Around) -> Vec<Line<'a>> {
     spacing::close_up(&mut lines);
     if flattened_tables::may_be_in(text) {
         flattened_tables::unfold(&mut lines);
     }
-    if terminal::may_be_in(&lines) {
+    if around.borders && terminal::may_be_in(&lines) {
         terminal::join(&mut lines);
     }
-    client_lists::rewrite(&mut lines);
-    grouped_numbers::join(&mut lines);
-    wrapped_rows::join(&mut lines);
+    let has_bars = client_lists::rewrite(&mut lines) || around.bars;
+    if has_bars || around.tabs {
+        grouped_numbers::join(&mut lines);
+    }
+    if has_bars {
+        wrapped_rows::join(&mut lines);
+    }
     if broken_lines::may_be_in(text) {
         broken_lines::join(&mut lines);
     }
@@ -108,6 +117,10 @@ fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str) -> Vec<Line<'a>> {
 struct Around {
     /// Rows in boxes, names of containers.
     bars: bool,
+    /// Cells behind tabs.
+    tabs: bool,
+    /// The borders of boxes.
+    borders: bool,
     tags: bool,
     /// Entities, escaped signs, no-break spaces.
     entities: bool,
@@ -118,6 +131,8 @@ struct Around {
 impl Around {
     const ALL: Self = Self {
         bars: true,
+        tabs: true,
+        borders: true,
         tags: true,
         entities: true,
         frames: true,
@@ -125,10 +140,12 @@ impl Around {
 
     fn of(text: &str) -> Self {
         Self {
-            bars: text.contains('|'),
-            tags: text.contains('<'),
-            entities: text.contains('&') || text.contains('\u{a0}') || text.contains("\\|"),
-            frames: text.contains(" #"),
+            bars: has(text, b'|'),
+            tabs: has(text, b'\t'),
+            borders: has_words(text, "+-"),
+            tags: has(text, b'<'),
+            entities: has(text, b'&') || has_words(text, "\u{a0}") || has_words(text, "\\|"),
+            frames: has_words(text, " #"),
         }
     }
 }
@@ -250,6 +267,9 @@ const BREAKS: [&str; 3] = ["<br>", "<br/>", "<br />"];
 /// Without the tags of a web page around its text: the first and the last line of it stand on one
 /// line with them (`<pre class="log">text`).
 fn untagged(line: &str) -> &str {
+    if !line.ends_with('>') && !line.trim_start().starts_with('<') {
+        return line;
+    }
     let mut rest = line;
     while let Some(inner) = TAGS.iter().find_map(|tag| after_tag(rest, tag)) {
         rest = inner;
@@ -299,11 +319,12 @@ const LEVELS: [&str; 6] = [
 /// `2026-11-25T09:46:15.123456789Z stderr F text` (Kubernetes, "Logging Architecture"; the form is that of the
 /// container runtime interface). A line of one that was too long goes on in the next, after a `P`.
 fn behind_runtime(line: &str) -> &str {
+    if line.as_bytes().get(10) != Some(&b'T') {
+        return line;
+    }
     let behind = || {
         let (time, rest) = line.split_once(' ')?;
-        let is_time = time.len() >= "2026-11-25T09:46:15Z".len()
-            && time.as_bytes().get(10) == Some(&b'T')
-            && times::starts_with_date(time);
+        let is_time = time.len() >= "2026-11-25T09:46:15Z".len() && times::starts_with_date(time);
         let rest = rest
             .strip_prefix("stderr ")
             .or_else(|| rest.strip_prefix("stdout "))?;
@@ -324,13 +345,13 @@ const SYSLOG_BYTES_MAX: usize = 128;
 /// `Aug 25 10:07:45 db1 mariadbd[659]: text` → `text`: with a date of the server's own, or where that of syslog is none
 /// that an error log has. `Aug  3 08:32:23 [Note] InnoDB: text` has neither host nor program.
 fn behind_syslog(line: &str) -> &str {
+    if !times::starts_with_syslog_date(line) {
+        return line;
+    }
     if let Some(text) = times::behind_syslog_date(line)
         && LEVELS.iter().any(|level| text.starts_with(level))
     {
         return text;
-    }
-    if !times::starts_with_syslog_date(line) {
-        return line;
     }
     let Some((head, text)) = line.split_once(": ") else {
         return line;
@@ -352,7 +373,8 @@ fn behind_syslog(line: &str) -> &str {
 /// `db_1   | text` → `db_1`, `text`. Behind an indent, as Markdown has of what is kept as it is, a
 /// number alone is none: tables of other servers have no bar in front of their first cell.
 fn container(line: &str) -> Option<(&str, &str)> {
-    let (name, rest) = line.split_once('|')?;
+    let bar = memchr::memchr(b'|', line.as_bytes()).filter(|bar| *bar > 0)?;
+    let (name, rest) = (line.get(..bar)?, line.get(bar + 1..)?);
     let is_indented = name.starts_with([' ', '\t']);
     let name = name.trim();
     let is_name = !name.is_empty()

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use crate::formats::processlist;
-use crate::line::Line;
+use crate::line::{Line, has};
 use crate::tables;
 
 /// Words of a head between which only blanks stand: the order of the servers.
@@ -29,8 +29,8 @@ enum Form {
 }
 
 /// Writes heads and rows of such lists as rows in boxes; all other lines stay, and a head without
-/// rows too.
-pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
+/// rows too. Whether any was written.
+pub(crate) fn rewrite(lines: &mut [Line<'_>]) -> bool {
     let mut above: Option<(usize, Form)> = None;
     let mut written = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -46,17 +46,19 @@ pub(crate) fn rewrite(lines: &mut [Line<'_>]) {
             written.push((index, format!("| {} |", cells.join(" | "))));
         }
     }
+    let any = !written.is_empty();
     for (index, text) in written {
         if let Some(line) = lines.get_mut(index) {
             line.text = Cow::Owned(text);
         }
     }
+    any
 }
 
 /// A row of phpMyAdmin's page, its cells behind tabs: a button, the eight columns of the servers, and between the last
 /// two of them how far a statement is (`0.000`). `---` is nothing. What the server says in them is English.
 fn of_page(text: &str) -> Option<[&str; 8]> {
-    if !text.contains('\t') {
+    if !has(text, b'\t') {
         return None;
     }
     let is_number = |cell: &str| cell.parse::<f64>().is_ok();

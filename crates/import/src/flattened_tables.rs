@@ -6,14 +6,14 @@
 
 use std::borrow::Cow;
 
-use crate::line::Line;
+use crate::line::{Line, has_words};
 
 /// Shortest rule, in bytes: `+---+`.
 const RULE_BYTES_MIN: usize = 5;
 
 /// The text has a rule that does not end its line.
 pub(crate) fn may_be_in(text: &str) -> bool {
-    text.contains("-+ |")
+    has_words(text, "-+ |")
 }
 
 /// Lines that hold a rule and more are several: the rule, its rows, and what stands around them.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::line::Line;
+use crate::line::{Line, has};
 
 /// Writes them without; numbers within other text stay, and so do those with a decimal comma.
 pub(crate) fn join(lines: &mut [Line<'_>]) {
@@ -12,7 +12,7 @@ pub(crate) fn join(lines: &mut [Line<'_>]) {
             true => '|',
             false => '\t',
         };
-        let may_be = text.contains(separator) && text.contains(',');
+        let may_be = has(text, b',') && text.contains(separator);
         if may_be && text.split(separator).any(is_grouped) {
             let cells = text.split(separator).map(|cell| match is_grouped(cell) {
                 true => Cow::Owned(cell.replace(',', "")),

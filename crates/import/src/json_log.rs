@@ -10,10 +10,13 @@
 //! are written again as the server's own log has them.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 use crate::json_text;
+use crate::line::has;
 
 /// Longest object that is read, in bytes: docker parts lines at 16 KiB.
 const OBJECT_BYTES_MAX: usize = 64 << 10;
@@ -49,10 +52,17 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
     any.then_some(out)
 }
 
-/// The text has a name under which a line is kept.
+/// Names under which a line is kept, as JSON has them.
+static NAMES: LazyLock<Vec<Finder<'_>>> = LazyLock::new(|| {
+    let names = json_text::MESSAGES.iter().chain(&["prio"]);
+    let finders = names.map(|name| Finder::new(&format!("\"{name}\"")).into_owned());
+    finders.collect()
+});
+
+/// The text may have an object with such a name.
 fn may_hold(text: &str) -> bool {
-    let mut names = json_text::MESSAGES.iter().chain(&["prio"]);
-    names.any(|name| text.contains(&format!("\"{name}\"")))
+    let has_name = |name: &Finder<'_>| name.find(text.as_bytes()).is_some();
+    has(text, b'{') && NAMES.iter().any(has_name)
 }
 
 /// The lines that an object holds, and how many lines it stands on.

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, Visitor};
 use serde_json::Deserializer;
 
+use crate::line::has_words;
 use crate::printed_rows;
 
 /// Largest text that is looked at.
@@ -43,9 +44,11 @@ const SIGNS: [&[&str]; 14] = [
 
 /// The lines with their numbers, objects as the rows that they are; `None` where there is no such object.
 pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
     let begins = |text: &str| text.starts_with(['{', '[']);
-    let may_be = begins(text.trim_start()) || text.contains("\n{") || text.contains("\n[");
-    if !may_be || text.len() > TEXT_BYTES_MAX {
+    if !begins(text.trim_start()) && !has_words(text, "\n{") && !has_words(text, "\n[") {
         return None;
     }
     let mut lines = Vec::new();

@@ -7,6 +7,9 @@ const BULLETS: [&str; 4] = ["- ", "* ", "+ ", "• "];
 /// backquotes around it: ``- `| 12 | app |` `` → `| 12 | app |`. All other lines stay.
 pub(crate) fn unlisted(line: &str) -> &str {
     let text = line.trim_start();
+    if !text.starts_with(['-', '*', '+', '•', '`']) {
+        return line;
+    }
     let text = BULLETS
         .iter()
         .find_map(|bullet| text.strip_prefix(bullet))

@@ -147,10 +147,11 @@ impl OneInput {
         let mut read_sections: Vec<Section> = Vec::new();
         // Pieces whose names tell nothing, read or not.
         let mut inventories: Vec<Section> = Vec::new();
-        let lines_of = |format: &Format| -> usize {
-            let of_it = sections.iter().filter(|one| one.format == format);
-            of_it.map(|one| one.to - one.from).sum()
-        };
+        let mut lines_by_format: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in &sections {
+            *lines_by_format.entry(one.format.id).or_default() += one.to - one.from;
+        }
+        let lines_of = |format: &Format| lines_by_format.get(format.id).copied().unwrap_or(0);
         // How often each table was printed: its prints may be apart.
         let mut printed: BTreeMap<Table, u64> = BTreeMap::new();
         for found in &sections {

@@ -1,7 +1,7 @@
 //! The heads of tables: a row alone does not tell which table it is of, and two columns, a name and
 //! a value, are not always the server's variables.
 
-use crate::line::Line;
+use crate::line::{Line, has};
 use crate::tables::{self, is_rule};
 
 /// Goes down a text, line by line.
@@ -30,7 +30,7 @@ impl<'a> Heads<'a> {
             }
             return self.head;
         }
-        let has_tab = text.contains('\t');
+        let has_tab = has(text, b'\t');
         if has_tab && is_tabbed_head(before, text, next(0)) {
             self.head = Some(index);
             return self.head;

@@ -1,5 +1,6 @@
 //! Rows of tables as clients print them: in boxes, with tabs, or a row a paragraph (`\G`).
 
+use crate::line::has;
 use crate::value_notes;
 
 /// `*************************** 1. row ***************************`.
@@ -13,7 +14,7 @@ pub(crate) fn cells(text: &str) -> Vec<&str> {
         let inner = inner.strip_suffix('|').unwrap_or(inner);
         return inner.split('|').map(str::trim_ascii).collect();
     }
-    if text.contains('\t') {
+    if has(text, b'\t') {
         return text.split('\t').map(str::trim_ascii).collect();
     }
     Vec::new()
@@ -102,14 +103,19 @@ const FIELDS: [&str; 12] = [
 /// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns
 /// beside the name.
 pub(crate) fn is_name_value_head(text: &str) -> bool {
-    is_head_of_two(&cells(text))
+    let first = text.strip_prefix('|').unwrap_or(text).trim_ascii_start();
+    let begin = first.get(..VARIABLE_NAME.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(VARIABLE_NAME))
+        && is_head_of_two(&cells(text))
 }
+
+const VARIABLE_NAME: &str = "variable_name";
 
 pub(crate) fn is_head_of_two(cells: &[&str]) -> bool {
     match cells {
-        [name] => name.eq_ignore_ascii_case("variable_name"),
+        [name] => name.eq_ignore_ascii_case(VARIABLE_NAME),
         [name, value] => {
-            name.eq_ignore_ascii_case("variable_name")
+            name.eq_ignore_ascii_case(VARIABLE_NAME)
                 && value.to_ascii_lowercase().ends_with("value")
         }
         _ => false,

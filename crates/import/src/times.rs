@@ -4,7 +4,8 @@ use crate::prefixes::Prefixes;
 
 /// `TS 1353536401.001 2012-11-21 17:00:01` of pt-stalk: milliseconds since 1970.
 pub(crate) fn ts(line: &str) -> Option<i64> {
-    let seconds = line.trim().strip_prefix("TS ")?.split_whitespace().next()?;
+    let behind = line.trim_start().strip_prefix("TS ")?;
+    let seconds = behind.split_whitespace().next()?;
     let seconds: f64 = seconds.parse().ok()?;
     (1e8..1e11)
         .contains(&seconds)

@@ -5,13 +5,11 @@ const BEGINS: [&str; 6] = ["--", "//", "#", "<-", "←", "("];
 
 /// The number in front of a note: `34117   -- this one holds it` → `34117`. All other values stay.
 pub(crate) fn without(value: &str) -> &str {
-    if !value.starts_with(|c: char| c.is_ascii_digit()) {
-        return value;
-    }
-    let Some((number, note)) = value.split_once(char::is_whitespace) else {
+    let end = value.bytes().position(|byte| !byte.is_ascii_digit());
+    let Some((number, note)) = end.and_then(|end| value.split_at_checked(end)) else {
         return value;
     };
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = !number.is_empty() && note.starts_with(char::is_whitespace);
     let note = note.trim_start();
     match is_number && BEGINS.iter().any(|begin| note.starts_with(begin)) {
         true => number,

@@ -36,7 +36,12 @@ pub(crate) fn join(lines: &mut Vec<Line<'_>>) {
 
 /// `| 2073 | app | localhost | shop | Query |`: up to the command or a little further.
 fn is_row_start(text: &str) -> bool {
-    if !text.starts_with('|') || !text.contains(" | ") {
+    let id = text.strip_prefix('|').map(str::trim_ascii_start);
+    let is_numbered = id.is_some_and(|id| id.starts_with(|c: char| c == '+' || c.is_ascii_digit()));
+    if !is_numbered || memchr::memchr_iter(b'|', text.as_bytes()).count() > COLUMNS + 1 {
+        return false;
+    }
+    if !text.contains(" | ") {
         return false;
     }
     let cells = tables::cells(text);

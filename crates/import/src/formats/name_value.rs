@@ -8,9 +8,9 @@ use model::{Fact, Reading};
 use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open};
-use crate::line::Line;
+use crate::line::{Line, has};
 use crate::read::{Read, Tick, counted};
-use crate::tables::{cells, is_head_of_two, is_name_value_head, is_rule};
+use crate::tables::{is_head_of_two, is_name_value_head, is_rule};
 use crate::times;
 
 pub(crate) static FORMAT: Format = Format {
@@ -59,18 +59,17 @@ fn is_tabbed_variable(text: &str) -> bool {
 
 /// The two cells of a row. A row of a box with more of them is none of a name and a value.
 fn name_and_value(text: &str) -> Option<(&str, &str)> {
-    let cells = cells(text);
-    match cells.as_slice() {
-        [name] if text.contains('\t') => Some((name, "")),
-        [name, value] => Some((name, value)),
-        // A value may hold the separator; between cells it has blanks around it.
-        [name, ..] if text.starts_with('|') => {
-            let rest = text.strip_prefix('|')?.split_once('|')?.1;
-            let value = rest.strip_suffix('|').unwrap_or(rest).trim();
-            (!value.contains(" | ")).then_some((*name, value))
-        }
-        _ => None,
-    }
+    let Some(inner) = text.strip_prefix('|') else {
+        let (name, value) = text.split_once('\t')?;
+        return (!has(value, b'\t')).then(|| (name.trim_ascii(), value.trim_ascii()));
+    };
+    let inner = inner.strip_suffix('|').unwrap_or(inner);
+    let Some((name, value)) = inner.split_once('|') else {
+        return has(inner, b'\t').then(|| (inner.trim_ascii(), ""));
+    };
+    // A value may hold the separator; between cells it has blanks around it.
+    let value = value.trim();
+    (!value.contains(" | ")).then(|| (name.trim_ascii(), value))
 }
 
 /// A name as variables have them: with an underscore, or a known single word.

@@ -19,6 +19,7 @@ pub(crate) static FORMAT: Format = Format {
         is_netstat(at.text, at.next)
     })],
     continues: |_, next| next.own.is_none() && is_net_line(next.line, next.text),
+    absorbs: |_, next| is_connection(next.text),
     gap: Gap::Lines(6),
     preference: 15,
     read,
@@ -72,6 +73,20 @@ fn is_net_line(line: &str, text: &str) -> bool {
         || (line.starts_with([' ', '\t']) && !text.is_empty())
 }
 
+/// `tcp        0      0 10.0.0.5:3306 …`: a row of netstat's, which no other format has.
+fn is_connection(text: &str) -> bool {
+    let Some((protocol, rest)) = text.split_once(' ') else {
+        return false;
+    };
+    let mut queues = rest.split_ascii_whitespace().take(2);
+    let is_queue = |word: Option<&str>| {
+        word.is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    ["tcp", "tcp6", "udp", "udp6"].contains(&protocol)
+        && is_queue(queues.next())
+        && is_queue(queues.next())
+}
+
 /// States as ss writes them.
 const CONNECTION_STATES: [&str; 12] = [
     "LISTEN",
@@ -97,7 +112,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     let (mut sockets, mut counters) = (0_usize, 0_usize);
     for (after, (at, print)) in (0..).step_by(1000).zip(prints(lines)) {
         let mut listens: Vec<Reading> = Vec::new();
-        let mut states: BTreeMap<String, u64> = BTreeMap::new();
+        let mut states: BTreeMap<&str, u64> = BTreeMap::new();
         let mut queue: Option<(u64, u64, bool)> = None;
         let mut queues: Vec<Reading> = Vec::new();
         for line in print {
@@ -125,11 +140,12 @@ fn read(lines: &[Line<'_>]) -> Read {
                 queues.push(level("accept_queue.tcp.limit", limit));
             }
         }
-        listens.extend(
-            states
-                .iter()
-                .map(|(state, count)| level(&format!("net.tcp.{state}"), *count)),
-        );
+        let mut plain_states: BTreeMap<String, u64> = BTreeMap::new();
+        for (state, count) in states {
+            *plain_states.entry(plain_state(state)).or_default() += count;
+        }
+        let states = plain_states.iter();
+        listens.extend(states.map(|(state, count)| level(&format!("net.tcp.{state}"), *count)));
         read.push("netstat", at, after, listens);
         read.push("accept-queue", at, after, queues);
     }
@@ -161,8 +177,9 @@ fn listen_counter(text: &str) -> Option<Reading> {
     Some(Reading::counter(name, Unit::Count, value as f64))
 }
 
-struct Socket {
-    state: String,
+struct Socket<'t> {
+    /// As it stands there.
+    state: &'t str,
     received: u64,
     sent: u64,
     /// It is the server's, by its port or its program.
@@ -171,10 +188,14 @@ struct Socket {
     is_named: bool,
 }
 
-impl Socket {
+impl<'t> Socket<'t> {
     /// `tcp 0 0 127.0.0.1:3306 0.0.0.0:* LISTEN 812/mysqld`, `LISTEN 0 151 *:3306 *:*`.
-    fn of(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.split_whitespace().collect();
+    fn of(text: &'t str) -> Option<Self> {
+        if !text.starts_with(|c: char| c == 't' || c.is_ascii_uppercase()) {
+            return None;
+        }
+        // What the process is called stands behind these.
+        let words: Vec<&str> = text.split_ascii_whitespace().take(8).collect();
         let number = |place: usize| words.get(place)?.parse::<u64>().ok();
         let (state, received, sent, local) = match words.first()? {
             first if first.starts_with("tcp") => match number(1) {
@@ -190,7 +211,7 @@ impl Socket {
         let is_named = text.contains("mysqld") || text.contains("mariadbd");
         let port = local.rsplit(':').next().unwrap_or_default();
         Some(Self {
-            state: plain_state(state),
+            state,
             received,
             sent,
             // The X protocol listens beside it.
@@ -212,6 +233,7 @@ fn plain_state(state: &str) -> String {
 mod tests {
     use super::*;
     use crate::clean;
+    use crate::recognise::recognise_line;
 
     #[test]
     fn listen_queues() {
@@ -265,5 +287,34 @@ mod tests {
             capture.values("net.tcp.ESTABLISHED").last().copied(),
             Some(1.0)
         );
+    }
+
+    #[test]
+    fn a_row_that_is_taken_at_once_is_of_no_other_format() {
+        for text in [
+            "tcp        0      0 10.0.0.1:3306           10.0.0.2:4711           ESTABLISHED 812/mysqld",
+            "tcp6       0  12345 :::3306                 :::*                    LISTEN      off (0.00/0/0)",
+            "udp        0      0 127.0.0.1:323           0.0.0.0:*                           1/chronyd",
+        ] {
+            assert!(is_connection(text), "{text}");
+            assert_eq!(recognise_line(text, text, &[]), None, "{text}");
+        }
+        for text in [
+            "tcp LISTEN 0 151 *:3306 *:*",
+            "tcp 0 x",
+            "Tcp:",
+            "udp is fine",
+        ] {
+            assert!(!is_connection(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_state_has_one_name_whoever_prints_it() {
+        let text = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n\
+            ESTAB 0 0 10.0.0.1:3306 10.0.0.2:4711\n\
+            tcp        0      0 10.0.0.1:3306           10.0.0.2:4712           ESTABLISHED 812/mysqld\n";
+        let capture = read(&clean::lines(text));
+        assert_eq!(capture.values("net.tcp.ESTABLISHED"), [2.0]);
     }
 }

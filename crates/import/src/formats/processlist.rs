@@ -216,17 +216,13 @@ impl<'a> Reader<'a> {
 
     /// `State: updating`: a field of a row that is a paragraph.
     fn name_and_value<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
-        let (name, value) = text.split_once(':')?;
-        let is_name = !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let (name, value) = field(text, usize::MAX)?;
         let is_column = || {
             COLUMNS
                 .iter()
                 .any(|column| name.eq_ignore_ascii_case(column))
         };
-        (is_name && (!self.fields.is_empty() || is_column())).then_some((name, value))
+        (!self.fields.is_empty() || is_column()).then_some((name, value))
     }
 
     /// Whether a string or a comment of the statement that is being read has no end yet.
@@ -261,21 +257,22 @@ impl<'a> Reader<'a> {
         if self.rows.len() >= SESSIONS_MAX {
             return;
         }
-        let mut values: Vec<String> = cells.iter().map(|cell| null(cell).to_owned()).collect();
+        let rest;
+        let mut values: Vec<&str> = cells.iter().map(|cell| null(cell)).collect();
         // The statement may hold the separator.
         if values.len() > self.columns.len()
             && let Some(info) = self.columns.iter().position(|name| name == "info")
             && info + 1 == self.columns.len()
         {
-            let rest = values.split_off(info);
-            values.push(rest.join("|"));
+            rest = values.split_off(info).join("|");
+            values.push(&rest);
         }
         if values.len() < self.columns.len() {
             self.read.skipped.push((
                 line.number,
                 "a row of the processlist has too few columns".into(),
             ));
-            values.resize(self.columns.len(), String::new());
+            values.resize(self.columns.len(), "");
         }
         let text = line.trimmed();
         let info = self.columns.iter().position(|name| name == "info");
@@ -283,7 +280,7 @@ impl<'a> Reader<'a> {
         self.is_cut_in_literal = text.starts_with('|')
             && !text.ends_with('|')
             && info.is_some_and(|info| info.len() > LEXED_BYTES_MAX || sql::is_open(info));
-        self.rows.push(Row::new(Rc::clone(&self.columns), values));
+        self.rows.push(Row::new(Rc::clone(&self.columns), &values));
     }
 
     fn end_row(&mut self) {
@@ -299,9 +296,8 @@ impl<'a> Reader<'a> {
                 let names = fields.iter().map(|(name, _)| name.to_ascii_lowercase());
                 self.names = names.collect();
             }
-            let values = fields.iter().map(|(_, value)| null(value).to_owned());
-            self.rows
-                .push(Row::new(Rc::clone(&self.names), values.collect()));
+            let values: Vec<&str> = fields.iter().map(|(_, value)| null(value)).collect();
+            self.rows.push(Row::new(Rc::clone(&self.names), &values));
         }
         self.fields.clear();
     }
@@ -337,10 +333,9 @@ impl<'a> Reader<'a> {
 
 /// The session that asked for the list by a query of its own. Several such are a load, and count.
 fn own_session(rows: &[Row]) -> Option<&Row> {
-    let mut asking = rows.iter().filter(|row| {
-        let statement = row.get("info").to_ascii_lowercase();
-        statement.contains("information_schema.processlist")
-    });
+    let mut asking = rows
+        .iter()
+        .filter(|row| has_in_any_case(row.get("info"), "information_schema.processlist"));
     asking.next().filter(|_| asking.next().is_none())
 }
 
@@ -351,8 +346,20 @@ const OF_COLLECTORS: [&str; 2] = [
 ];
 
 fn is_of_collector(row: &Row) -> bool {
-    let statement = row.get("info").to_ascii_lowercase();
-    OF_COLLECTORS.iter().any(|own| statement.contains(own))
+    let mut own = OF_COLLECTORS.iter();
+    own.any(|own| has_in_any_case(row.get("info"), own))
+}
+
+/// Whether words in small letters stand in a text whatever its case.
+fn has_in_any_case(text: &str, words: &str) -> bool {
+    let Some(first) = words.bytes().next() else {
+        return true;
+    };
+    let mut begins = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text.as_bytes());
+    begins.any(|at| {
+        let here = text.get(at..at + words.len());
+        here.is_some_and(|here| here.eq_ignore_ascii_case(words))
+    })
 }
 
 /// A statement of several lines, and no rule of a table.
@@ -483,5 +490,25 @@ mod tests {
         let read = read(&clean::lines(&text));
         let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
+    }
+
+    #[test]
+    fn words_are_found_in_any_case() {
+        for text in [
+            "select 1 AS Who_Blocks",
+            "as who_blocks",
+            "AAS WHO_BLOCKS x",
+        ] {
+            assert!(has_in_any_case(text, "as who_blocks"), "{text}");
+        }
+        for text in [
+            "",
+            "as who",
+            "as who block",
+            "ас who_blocks",
+            "é as who_blockß",
+        ] {
+            assert!(!has_in_any_case(text, "as who_blocks"), "{text}");
+        }
     }
 }

@@ -96,7 +96,11 @@ const PS_AUX: [&str; 11] = [
 
 /// `mysql 2211 903 55.3 21983732 18212312 ? Sl Jul12 5312:11 /usr/sbin/mysqld`.
 fn is_ps_aux_row(text: &str) -> bool {
-    let mut words = text.split_whitespace();
+    // A program's name or path stands where lists of other things have what is no number.
+    let mut words = text.split_ascii_whitespace();
+    if !words.clone().nth(1).is_some_and(is_whole) {
+        return false;
+    }
     let Some(
         [
             user,

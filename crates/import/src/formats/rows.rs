@@ -429,7 +429,9 @@ impl<'a> Reader<'a> {
                 .collect();
         }
         if !self.names.is_empty() && !self.is_full() {
-            let is = |(column, name): (&String, &&str)| column.eq_ignore_ascii_case(name);
+            let is = |(column, name): (&String, &&str)| {
+                column == name || column.eq_ignore_ascii_case(name)
+            };
             let is_whole = self.columns.len() == self.names.len()
                 && self.columns.iter().zip(&self.names).all(is);
             for (place, column) in self.columns.iter().enumerate() {

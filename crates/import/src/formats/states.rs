@@ -208,8 +208,7 @@ fn read(lines: &[Line<'_>]) -> Read {
                 break;
             }
             let id = (rows.len() + 1).to_string();
-            let values = vec![id, command.to_owned(), state.to_owned()];
-            rows.push(Row::new(Rc::clone(&names), values));
+            rows.push(Row::new(Rc::clone(&names), &[&id, command, state]));
         }
     }
     read.brought = format!(

@@ -248,6 +248,9 @@ fn is_strace_line(text: &str) -> bool {
     let Some((pid, call)) = text.split_once(' ') else {
         return false;
     };
+    if pid.parse::<u32>().is_err() {
+        return false;
+    }
     let call = call.trim_start();
     let is_call = call.starts_with("<... ")
         || call.split_once('(').is_some_and(|(name, _)| {
@@ -256,8 +259,7 @@ fn is_strace_line(text: &str) -> bool {
                     .bytes()
                     .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
-    pid.parse::<u32>().is_ok()
-        && is_call
+    is_call
         && (text.ends_with(" <unfinished ...>")
             || (text.ends_with('>') && text.contains(" = ") && text.contains(" <0.")))
 }

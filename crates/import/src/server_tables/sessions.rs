@@ -44,7 +44,7 @@ pub(super) fn processlist(rows: &Rows) -> SourceData {
         .each(columns)
         // The server's own threads have no number there.
         .filter(|[id, ..]| !id.is_empty())
-        .map(|values| Row::new(names.clone(), values.map(str::to_owned).to_vec()))
+        .map(|values| Row::new(names.clone(), &values))
         .collect();
     match list.is_empty() {
         true => SourceData::default(),
