@@ -10,7 +10,7 @@ use crate::plant::{Clients, Planting, WAYS, Way};
 use crate::recorder::{Recording, frames};
 use crate::search::Search;
 use crate::stage::{long, start};
-use crate::written::{Written, each};
+use crate::written::{Written, each, is_an_end};
 
 /// How long actions are drawn, of one server.
 const TIME: Duration = Duration::from_secs(20);
@@ -228,9 +228,11 @@ fn judge(markers: &Markers, dir: &std::path::Path) {
     let written = Written::new(dir);
     let all = frames(&recorded.join("files"));
     assert!(!all.is_empty());
-    each(&all, |frame| {
+    let places: Vec<(usize, &std::path::PathBuf)> = all.iter().enumerate().collect();
+    each(&places, |(place, frame)| {
         let name = frame.file_name().unwrap().to_string_lossy();
-        written.of_frame(frame, &name.replace(".frame", ""));
+        let in_every_form = long() || is_an_end(*place, all.len());
+        written.of_frame(frame, &name.replace(".frame", ""), in_every_form);
     });
     written.of_fleet(&all);
     let mut values = Search::new(markers, &[Class::Value]);

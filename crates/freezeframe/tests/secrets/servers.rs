@@ -11,7 +11,7 @@ use crate::plant::{Planting, channels, replicate};
 use crate::recorder::{Recording, frames};
 use crate::search::Search;
 use crate::stage::{clients, die, keep, keep_text, long, start};
-use crate::written::{Written, each};
+use crate::written::{Forms, Written, each, is_an_end};
 
 /// Languages of messages that the servers have.
 const LANGUAGES: [&str; 8] = [
@@ -152,26 +152,38 @@ fn record(
     recorder.stop();
 }
 
+/// What is given to commands.
+enum Given<'a> {
+    /// An incident of the recorder, and whether it is written in every form.
+    Ours(&'a Path, bool),
+    Others(&'a Path, Forms),
+}
+
 /// Commands of everything that is there, some at a time.
 fn write_all(written: &Written, of_recorder: &[std::path::PathBuf], captures: &Path) {
     let captures = files(captures);
-    let mut work: Vec<(&Path, bool)> = of_recorder
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.replace(".frame", "")
+    };
+    let mut work: Vec<Given<'_>> = of_recorder
         .iter()
-        .map(|path| (path.as_path(), true))
+        .enumerate()
+        .map(|(place, path)| Given::Ours(path, long() || is_an_end(place, of_recorder.len())))
         .collect();
-    work.extend(captures.iter().map(|path| (path.as_path(), false)));
-    each(&work, |(path, ours)| {
-        let name = path
-            .file_name()
-            .unwrap()
-            .to_string_lossy()
-            .replace(".frame", "");
-        if *ours {
-            written.of_frame(path, &name);
-        } else {
-            let whole = ["error", "stalk"].contains(&name.as_str());
-            written.of_capture(path, &name, whole || long());
-        }
+    // The forms of one log, and the prints of one table, stand beside each other: of two, one is told.
+    work.extend(captures.iter().enumerate().map(|(place, path)| {
+        let is_whole = ["error", "stalk"].contains(&name(path).as_str());
+        let forms = match place % 2 {
+            _ if is_whole || long() => Forms::All,
+            0 => Forms::Full,
+            _ => Forms::Files,
+        };
+        Given::Others(path, forms)
+    }));
+    each(&work, |given| match given {
+        Given::Ours(path, all) => written.of_frame(path, &name(path), *all),
+        Given::Others(path, forms) => written.of_capture(path, &name(path), *forms),
     });
 }
 

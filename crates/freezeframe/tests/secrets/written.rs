@@ -11,6 +11,18 @@ use crate::harness::freezeframe;
 /// Commands at a time.
 const AT_ONCE: usize = 2;
 
+/// In how many forms a capture of others is told. Any that is understood becomes an incident's file, of which each cell is
+/// searched, with a line on standard output for each of its parts, and what may be shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forms {
+    /// Those alone.
+    Files,
+    /// And all that is told of it: the few lines without `--full` are the first ones of those with it.
+    Full,
+    /// And every other form.
+    All,
+}
+
 /// Where outputs go.
 pub(crate) struct Written {
     /// No values.
@@ -67,8 +79,9 @@ impl Written {
         status.success()
     }
 
-    /// All that is written of what the program has made itself.
-    pub(crate) fn of_frame(&self, frame: &Path, name: &str) {
+    /// What is written of what the program has made itself; `all` in every form, else what is told of it, and what may be
+    /// shared. Each cell of the incident's own file is searched whatever is told of it.
+    pub(crate) fn of_frame(&self, frame: &Path, name: &str, all: bool) {
         let path = frame.to_str().unwrap();
         let to = |ending: &str| {
             self.values
@@ -79,12 +92,20 @@ impl Written {
         let run = |kind: &str, arguments: &[&str]| {
             self.run(&self.values, &format!("{name}-{kind}"), arguments)
         };
-        run("explain", &["explain", path]);
         run("full", &["explain", path, "--full"]);
+        if !all {
+            return self.redacted(path, name, false, false);
+        }
+        run("explain", &["explain", path]);
         run("json", &["explain", path, "--json"]);
         run("html", &["explain", path, "--html", &to("page.html")]);
-        run("export", &["export", path, "--pt-stalk", &to("stalk")]);
-        let (folded, pprof, scope) = (to("folded"), to("pprof.gz"), to("speedscope.json"));
+        let (stalk, folded, pprof, scope) = (
+            to("stalk"),
+            to("folded"),
+            to("pprof.gz"),
+            to("speedscope.json"),
+        );
+        let directory = ["export", path, "--pt-stalk", &stalk];
         let samples = [
             "--folded",
             &folded,
@@ -95,7 +116,11 @@ impl Written {
             "--when",
             "all",
         ];
-        let has_samples = run("samples", &[&["export", path][..], &samples].concat());
+        // One that has no samples is refused as a whole.
+        let has_samples = run("samples", &[&directory[..], &samples].concat());
+        if !has_samples {
+            run("export", &directory);
+        }
         self.redacted(path, name, has_samples, true);
     }
 
@@ -118,10 +143,8 @@ impl Written {
         }
     }
 
-    /// What is written of a capture of others; `all` in every form, else in those that can hold what no other one has:
-    /// the incident's file, all that is told of the capture, and what may be shared. The few lines without `--full` are
-    /// the first ones of those with it.
-    pub(crate) fn of_capture(&self, capture: &Path, name: &str, all: bool) {
+    /// What is written of a capture of others.
+    pub(crate) fn of_capture(&self, capture: &Path, name: &str, forms: Forms) {
         let path = capture.to_str().unwrap();
         let frame = self.values.join(format!("{name}.frame"));
         let to = frame.to_str().unwrap();
@@ -131,8 +154,10 @@ impl Written {
         if !run("import", &["import", path, "-o", to]) {
             return;
         }
-        run("full", &["explain", path, "--full"]);
-        if all {
+        if forms != Forms::Files {
+            run("full", &["explain", path, "--full"]);
+        }
+        if forms == Forms::All {
             let page = self.values.join(format!("{name}.html"));
             run("explain", &["explain", path]);
             run("json", &["explain", path, "--json"]);
@@ -143,12 +168,13 @@ impl Written {
                 &["export", path, "--pt-stalk", stalk.to_str().unwrap()],
             );
         }
-        self.redacted(path, name, false, all);
+        self.redacted(path, name, false, forms == Forms::All);
     }
 
     /// `export --redact`. What it prints itself may name what it could not replace, so only values are searched
     /// for in that; in the files nothing may be left. What is told of such a file comes out of it alone, and each of its
-    /// cells is searched: `all` tells it all the same.
+    /// cells is searched: `all` tells it all the same, but for the few lines without `--full`, the first ones of those with
+    /// it.
     fn redacted(&self, path: &str, name: &str, has_samples: bool, all: bool) {
         let frame = self.names.join(format!("{name}.frame"));
         let frame = frame.to_str().unwrap();
@@ -182,7 +208,6 @@ impl Written {
         let run = |kind: &str, arguments: &[&str]| {
             self.run(&self.names, &format!("{name}-{kind}"), arguments)
         };
-        run("explain", &["explain", frame]);
         run("full", &["explain", frame, "--full"]);
         run("json", &["explain", frame, "--json"]);
         run("html", &["explain", frame, "--html", &to("page.html")]);
@@ -215,6 +240,11 @@ impl Written {
             );
         }
     }
+}
+
+/// Whether something is the first or the last of so many.
+pub(crate) fn is_an_end(place: usize, count: usize) -> bool {
+    place == 0 || place + 1 == count
 }
 
 /// Does `work` for each of a list, some at a time.
