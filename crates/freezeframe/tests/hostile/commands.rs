@@ -43,33 +43,63 @@ const OVER_TCP: [&str; 3] = [
     "drips instead of a key",
 ];
 
-/// Those that a command is tried beside which only looks at the server's process, and says no word to it.
+/// Those that every command is tried beside; one that only looks at the server's process, and says no word to it, beside
+/// no others.
 const FOR_ALL: [&str; 3] = [
     "honest",
     "is silent before the greeting",
     "drips instead of a key",
 ];
 
+/// Ways of `queries --live`. They differ in what they ask a server and share how they ask it.
+const WAYS: usize = 3;
+
+/// The servers that a command is tried beside.
+#[derive(Clone, Copy)]
+enum Beside {
+    All,
+    /// Those for all, and of the rest each that is the turn of this one of the ways.
+    Turn(usize),
+    /// Those for all.
+    ForAll,
+}
+
 /// A command, and how long it may take beside a server that does not answer, by its own documentation.
 struct Tried {
     arguments: &'static [&'static str],
     most: Duration,
-    logs_in: bool,
+    beside: Beside,
 }
 
 const fn tried(arguments: &'static [&'static str], seconds: u64) -> Tried {
     Tried {
         arguments,
         most: Duration::from_secs(seconds),
-        logs_in: true,
+        beside: Beside::All,
     }
 }
 
 /// One that does not log in (`live::sessions` is of `stacks` alone).
 const fn tried_from_outside(arguments: &'static [&'static str], seconds: u64) -> Tried {
     Tried {
-        logs_in: false,
+        beside: Beside::ForAll,
         ..tried(arguments, seconds)
+    }
+}
+
+const fn tried_in_turn(way: usize, arguments: &'static [&'static str], seconds: u64) -> Tried {
+    Tried {
+        beside: Beside::Turn(way),
+        ..tried(arguments, seconds)
+    }
+}
+
+/// Whether a command is tried beside this server, the so-many-th.
+fn is_meant(beside: Beside, place: usize, name: &str) -> bool {
+    match beside {
+        Beside::All => true,
+        Beside::Turn(way) => place % WAYS == way || FOR_ALL.contains(&name),
+        Beside::ForAll => FOR_ALL.contains(&name),
     }
 }
 
@@ -80,12 +110,14 @@ const COMMANDS: [Tried; 9] = [
     tried(&["stacks"], 3),
     tried_from_outside(&["locks", "--seconds", "1"], 4),
     tried_from_outside(&["profile", "--seconds", "1"], 3),
-    tried(&["queries", "--live", "1s"], 16),
-    tried(
+    tried_in_turn(0, &["queries", "--live", "1s"], 16),
+    tried_in_turn(
+        1,
         &["queries", "--live", "1s", "--way", "performance-schema"],
         27,
     ),
-    tried(
+    tried_in_turn(
+        2,
         &[
             "queries",
             "--live",
@@ -107,16 +139,17 @@ fn every_command_comes_to_its_end() {
     let scene = Scene::start(&[&CHOSEN[..], &OVER_TCP].concat());
     let mut runs = Vec::new();
     for command in &COMMANDS {
-        let is_meant = |name: &&str| command.logs_in || FOR_ALL.contains(name);
-        for name in CHOSEN.into_iter().filter(is_meant) {
-            let way = [
-                "--socket".to_owned(),
-                scene.socket(name).display().to_string(),
-            ];
-            runs.push((command, name, way));
-        }
-        for name in OVER_TCP.into_iter().filter(is_meant) {
-            let way = ["--port".to_owned(), scene.port(name).to_string()];
+        for (place, name) in CHOSEN.into_iter().chain(OVER_TCP).enumerate() {
+            if !is_meant(command.beside, place, name) {
+                continue;
+            }
+            let way = match OVER_TCP.contains(&name) {
+                true => ["--port".to_owned(), scene.port(name).to_string()],
+                false => [
+                    "--socket".to_owned(),
+                    scene.socket(name).display().to_string(),
+                ],
+            };
             runs.push((command, name, way));
         }
     }

@@ -23,35 +23,42 @@ const BESIDE: [&str; 6] = [
     "drips rows",
 ];
 
-const COMMANDS: [&[&str]; 10] = [
-    &["record", "--dir", "DIR"],
-    &["check", "--look", "60s"],
-    &["stacks", "--samples", "10000"],
-    &["locks", "--seconds", "60"],
-    &["profile", "--seconds", "60"],
-    &["queries", "--live", "60s"],
-    &["queries", "--live", "60s", "--way", "performance-schema"],
+/// What runs at a time: commands that wait for a server in the same way, each beside its part of the servers.
+const COMMANDS: [&[&[&str]]; 6] = [
+    &[&["record", "--dir", "DIR"]],
+    &[&["check", "--look", "60s"]],
+    &[&["stacks", "--samples", "10000"]],
     &[
-        "queries",
-        "--live",
-        "60s",
-        "--way",
-        "general-log",
-        "--allow-general-log",
-        "--lease-dir",
-        "DIR",
+        &["locks", "--seconds", "60"],
+        &["profile", "--seconds", "60"],
     ],
-    &["fix", "slow-fsync", "--fix-dir", "DIR"],
-    &["fix", "slow-fsync", "--fix-dir", "DIR", "--apply", "--yes"],
+    &[
+        &["queries", "--live", "60s"],
+        &["queries", "--live", "60s", "--way", "performance-schema"],
+        &[
+            "queries",
+            "--live",
+            "60s",
+            "--way",
+            "general-log",
+            "--allow-general-log",
+            "--lease-dir",
+            "DIR",
+        ],
+    ],
+    &[
+        &["fix", "slow-fsync", "--fix-dir", "DIR"],
+        &["fix", "slow-fsync", "--fix-dir", "DIR", "--apply", "--yes"],
+    ],
 ];
 
 #[test]
 fn a_signal_ends_every_command() {
     let _alone = alone();
     let scene = Scene::start(&BESIDE);
-    // One command at a time, beside all the servers: more of them would be slow by each other.
-    for command in COMMANDS {
-        ends(&scene, command);
+    // No more at a time than there are servers: more of them would be slow by each other.
+    for commands in COMMANDS {
+        ends(&scene, commands);
     }
 }
 
@@ -69,8 +76,22 @@ fn is_from_outside(command: &[&str]) -> bool {
     ["locks", "profile"].contains(&command[0])
 }
 
+/// Which of the commands runs beside which servers: each server has one, but for those that say no word to it, which have
+/// two servers each.
+fn beside(commands: &[&'static [&'static str]]) -> Vec<(&'static [&'static str], &'static str)> {
+    let mut runs = Vec::new();
+    for (place, name) in BESIDE.into_iter().enumerate() {
+        match is_from_outside(commands[0]) {
+            true if place < 2 => runs.extend(commands.iter().map(|command| (*command, name))),
+            true => (),
+            false => runs.push((commands[place * commands.len() / BESIDE.len()], name)),
+        }
+    }
+    runs
+}
+
 /// Every other run is ended by the other signal: silence and dripping by both.
-fn ends(scene: &Scene, command: &[&str]) {
+fn ends(scene: &Scene, commands: &[&'static [&'static str]]) {
     let scratch = scene.scratch();
     let dir = scratch.path().display().to_string();
     // A shell starts what runs in its background with INT ignored, and that is inherited.
@@ -79,13 +100,10 @@ fn ends(scene: &Scene, command: &[&str]) {
         false => Signal::INT,
     };
     let signals = [Signal::TERM, interrupt, interrupt, Signal::TERM];
-    let servers = match is_from_outside(command) {
-        true => &BESIDE[..2],
-        false => &BESIDE[..],
-    };
-    let beside = servers.iter().zip(signals.into_iter().cycle());
-    let runs: Vec<_> = beside
-        .map(|(name, signal)| {
+    let runs: Vec<_> = beside(commands)
+        .into_iter()
+        .zip(signals.into_iter().cycle())
+        .map(|((command, name), signal)| {
             let mut arguments: Vec<String> = command
                 .iter()
                 .map(|argument| {
@@ -94,17 +112,17 @@ fn ends(scene: &Scene, command: &[&str]) {
                 .collect();
             let socket = scene.socket(name).display().to_string();
             arguments.extend(["--socket", &socket, "--user", "root"].map(str::to_owned));
-            (name, signal, start(&arguments))
+            (command, name, signal, start(&arguments))
         })
         .collect();
     std::thread::sleep(MEANWHILE);
     let begin = Instant::now();
-    for (_, signal, (child, _)) in &runs {
+    for (_, _, signal, (child, _)) in &runs {
         let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
         // One that is done already is no mistake.
         let _ = kill_process(pid, *signal);
     }
-    for (name, signal, (child, output)) in runs {
+    for (command, name, signal, (child, output)) in runs {
         let ran = finish(child, output, begin, MOST + SLACK);
         let what = format!("{command:?} beside '{name}', {signal:?}");
         let in_time = ran.took <= MOST + SLACK;
