@@ -9,11 +9,10 @@ use crate::stage::{Served, freezeframe};
 
 /// Screens: width, colours, whether the system's own colours are forced on pages, and which rules are asked. Another scheme
 /// changes colours alone (assets/*.css), so that the rules about colours are those that can find something new.
-const LOOKS: [(u32, &str, &str, &str); 5] = [
+const LOOKS: [(u32, &str, &str, &str); 4] = [
     (1280, "light", "none", ALL_RULES),
     (1280, "dark", "none", RULES_OF_COLOURS),
     (400, "light", "none", ALL_RULES),
-    (400, "dark", "none", RULES_OF_COLOURS),
     (1280, "dark", "active", RULES_OF_COLOURS),
 ];
 

@@ -218,9 +218,16 @@ fn assert_harmless(page: &str) {
     assert_eq!(page.matches("</html>").count(), 1);
 }
 
+/// One view for all: to make what it serves, and to judge it, takes longer than to ask for it.
 #[test]
-fn servers_their_stalls_and_causes_are_as_the_store_has_them() {
+fn the_fleet_is_as_the_store_has_it_and_guarded() {
     let (served, at_ms) = served();
+    servers_their_stalls_and_causes_are_as_the_store_has_them(&served, at_ms);
+    an_incident_stands_beside_its_relatives_and_leads_to_its_file(&served, at_ms);
+    the_fleet_is_guarded_as_everything_is(&served);
+}
+
+fn servers_their_stalls_and_causes_are_as_the_store_has_them(served: &Served, at_ms: i64) {
     assert!(served.page("/").contains("<a href=\"fleet\">Fleet</a>"));
     let page = served.page("/fleet");
     assert_harmless(&page);
@@ -308,9 +315,7 @@ fn servers_their_stalls_and_causes_are_as_the_store_has_them() {
     }
 }
 
-#[test]
-fn an_incident_stands_beside_its_relatives_and_leads_to_its_file() {
-    let (served, at_ms) = served();
+fn an_incident_stands_beside_its_relatives_and_leads_to_its_file(served: &Served, at_ms: i64) {
     let page = served.page(&format!("/fleet/incident?id={ME}"));
     assert_harmless(&page);
     assert_eq!(served.page("/fleet/incident?id=3306-1"), page);
@@ -375,9 +380,7 @@ fn an_incident_stands_beside_its_relatives_and_leads_to_its_file() {
     assert!(page.contains("freezeframe explain &#39;"), "{page}");
 }
 
-#[test]
-fn the_fleet_is_guarded_as_everything_is() {
-    let (served, _) = served();
+fn the_fleet_is_guarded_as_everything_is(served: &Served) {
     for path in ["/fleet", "/fleet/stalls", "/fleet/incident?id=x"] {
         let (head, body) = served.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
         assert!(head.starts_with("HTTP/1.1 401 "), "{path}: {head}");

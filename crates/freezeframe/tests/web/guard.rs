@@ -2,9 +2,17 @@
 
 use crate::stage::Served;
 
+/// One view for all: to make what it serves, and to judge it, takes longer than to ask for it.
 #[test]
-fn without_the_token_there_is_nothing() {
+fn who_may_see_what_and_how() {
     let served = Served::start();
+    without_the_token_there_is_nothing(&served);
+    pages_of_others_and_other_methods_are_refused(&served);
+    nothing_outside_the_directories_is_reached(&served);
+    every_answer_says_what_a_browser_may_do(&served);
+}
+
+fn without_the_token_there_is_nothing(served: &Served) {
     let token = served.root.strip_prefix("/t/").unwrap().to_owned();
     let get = |path: &str, more: &str| {
         served.ask(&format!(
@@ -67,9 +75,7 @@ fn without_the_token_there_is_nothing() {
     assert!(head.starts_with("HTTP/1.1 401 "), "{head}");
 }
 
-#[test]
-fn pages_of_others_and_other_methods_are_refused() {
-    let served = Served::start();
+fn pages_of_others_and_other_methods_are_refused(served: &Served) {
     let root = &served.root;
     let own = format!("Origin: http://{}\r\n", served.address);
     for (request, code) in [
@@ -154,9 +160,7 @@ fn pages_of_others_and_other_methods_are_refused() {
     }
 }
 
-#[test]
-fn nothing_outside_the_directories_is_reached() {
-    let served = Served::start();
+fn nothing_outside_the_directories_is_reached(served: &Served) {
     for path in [
         "/incident/link",
         "/incident/broken",
@@ -184,9 +188,7 @@ fn nothing_outside_the_directories_is_reached() {
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
 }
 
-#[test]
-fn every_answer_says_what_a_browser_may_do() {
-    let served = Served::start();
+fn every_answer_says_what_a_browser_may_do(served: &Served) {
     let pages = ["/", "/history", "/incident/latch", "/pair?id=latch&id=pool"];
     let others = [
         "/api/incidents",

@@ -62,9 +62,16 @@ fn every_page_is_there_and_harmless() {
     assert!(served.stop().success());
 }
 
+/// One view for all: to make what it serves, and to judge it, takes longer than to ask for it.
 #[test]
-fn lists_are_searched_narrowed_and_sorted() {
+fn lists_and_histories_answer_what_they_are_asked() {
     let served = Served::start();
+    lists_are_searched_narrowed_and_sorted(&served);
+    a_history_of_hours_keeps_its_peaks_and_zooms(&served);
+    hostile_names_stay_text_in_what_the_script_reads(&served);
+}
+
+fn lists_are_searched_narrowed_and_sorted(served: &Served) {
     let names = |query: &str| -> Vec<String> {
         let all = served.json(&format!("/api/incidents?{query}"));
         let incidents = all["incidents"].as_array().unwrap();
@@ -110,9 +117,7 @@ fn lists_are_searched_narrowed_and_sorted() {
     }
 }
 
-#[test]
-fn a_history_of_hours_keeps_its_peaks_and_zooms() {
-    let served = Served::start();
+fn a_history_of_hours_keeps_its_peaks_and_zooms(served: &Served) {
     let whole = served.json("/api/history?server=db1:3306");
     let (from, to) = (
         whole["from_ms"].as_i64().unwrap(),
@@ -166,9 +171,7 @@ fn a_history_of_hours_keeps_its_peaks_and_zooms() {
     assert!(served.json(edges)["charts"].as_array().unwrap().is_empty());
 }
 
-#[test]
-fn hostile_names_stay_text_in_what_the_script_reads() {
-    let served = Served::start();
+fn hostile_names_stay_text_in_what_the_script_reads(served: &Served) {
     let list = served.json("/api/incidents");
     let servers = list["servers"].as_array().unwrap();
     let nasty = servers
