@@ -221,7 +221,8 @@ fn check_tries_the_store_of_files() {
     ));
     let check = |key: &str| -> Value {
         let output = freezeframe()
-            .args(["check", "--json", "--socket", "/nonexistent", "--config"])
+            .args(["check", "--json", "--look", "200ms"])
+            .args(["--socket", "/nonexistent", "--config"])
             .arg(room.config())
             .env("AWS_ACCESS_KEY_ID", key)
             .env("AWS_SECRET_ACCESS_KEY", "s3cret")

@@ -350,6 +350,8 @@ fn checked(config: &str, token: &str, dir: &Path) -> (i32, Value, String) {
         .args([
             "check",
             "--json",
+            "--look",
+            "200ms",
             "--socket",
             "/nonexistent/mysqld.sock",
             "--config",
