@@ -30,6 +30,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// How far onset and end may be from the truth, seconds: a second, and what a busy machine adds.
 const ERROR_MAX: f64 = 3.0;
 
+/// Seconds of calm before a stall: a rule needs ten of them to know what is usual (`detect::Config::baseline_min_ms`).
+const WARM_UP: u64 = 18;
+
 /// Transactions a second, of twenty statements each.
 const TRANSACTIONS: f64 = 40.0;
 
@@ -188,7 +191,7 @@ fn beside_a_pool(stalls: impl FnOnce(&PrivateServer, &Recorder) -> Vec<Told>) ->
         dir.path(),
         &["--listen", "127.0.0.1:0", "--no-html"],
     );
-    recorder.warm_up(25);
+    recorder.warm_up(WARM_UP);
     let told = stalls(&server, &recorder);
     seconds(5);
     let events = recorder.stop();
@@ -328,7 +331,8 @@ fn a_stall_is_noticed_without_a_login_by_requests_that_have_no_answer() {
         dir.path(),
         &["--no-html", "--user", "nobody-of-that-name"],
     );
-    seconds(30);
+    // It has no version to tell that it has begun.
+    seconds(WARM_UP + 6);
     let told = [
         stall(
             &recorder,
@@ -366,10 +370,10 @@ fn neighbours_that_the_server_does_not_feel_are_no_stall() {
     let pool = Pool::start(&server, 4);
     let dir = tempfile::tempdir().unwrap();
     let recorder = Recorder::start(&server, dir.path(), &["--no-html"]);
-    recorder.warm_up(20);
+    recorder.warm_up(WARM_UP);
     let calm = recorder.events_so_far();
     let neighbours = Neighbours::start();
-    seconds(30);
+    seconds(20);
     drop(neighbours);
     let events = recorder.stop();
     let answered = pool.end();
