@@ -275,7 +275,11 @@ fn every_cause(kind: ServerKind) {
     };
     let before = variables(&mut admin);
     let (mut causes, mut changes) = (0, 0);
-    for cause in diagnosis::Catalogue::builtin().causes() {
+    // That a cause without a change of its own changes nothing is the same on every server.
+    let is_tried =
+        |cause: &&diagnosis::Cause| kind == ServerKind::MariaDb || !cause.fixes.is_empty();
+    let all = diagnosis::Catalogue::builtin().causes();
+    for cause in all.iter().filter(is_tried) {
         let done = with_root(&[cause.id.as_str(), "--apply", "--consent", "--yes"]);
         let steps = done["steps"].as_array().unwrap();
         assert!(cause.fixes.is_empty() || !steps.is_empty(), "{}", cause.id);

@@ -17,7 +17,7 @@ const CLIENTS: usize = 6;
 const IDLE: usize = 60;
 
 /// Backtraces of each server.
-const TIMES: usize = 3;
+const TIMES: usize = 2;
 
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
