@@ -184,8 +184,9 @@ pub(crate) struct Kind {
     /// What stands in docs/reference/causes.md of its functions and their arguments.
     pub(crate) documentation: &'static str,
     pub(crate) taken: Taken,
-    /// `{each}` in a sentence is what most of the number is of.
-    pub(crate) has_each: bool,
+    /// `{each}` in a sentence is what most of the number is of; in words, where no single one is meant. Nothing where a
+    /// sentence has no such place.
+    pub(crate) each: Option<&'static str>,
     /// Where the names stand that its patterns are for.
     pub(crate) names: Option<named::Seen>,
     pub(crate) functions: &'static [Known],

@@ -131,23 +131,70 @@ impl Template {
 /// What stands for a number that is not said.
 const ANY: &str = "…";
 
+/// How a last clause begins that only says what most of the number is of.
+const NAMING: [&str; 5] = ["such", "most", "mostly", "for", "at"];
+
+/// Words that lead to a number, and say nothing without it.
+const LEADING: [&str; 12] = [
+    "at", "by", "for", "from", "in", "is", "of", "only", "to", "up", "was", "were",
+];
+
 impl Template {
     /// What the sentence is about, without its numbers: a title for a chart of them. `39 sessions waited for a lock` is
     /// `sessions waited for a lock`, and `the kernel used 60 % of the CPU time` is `the kernel used … of the CPU time`.
-    pub(crate) fn title(&self, how: Show) -> String {
+    /// `each` stands for a thing that is not named. A title may stand at the end of a sentence, so it has no gap at its
+    /// own end: `a session had waited for 12 s` is `how long a session had waited`.
+    pub(crate) fn title(&self, how: Show, each: Option<&str>) -> String {
+        let each = each.unwrap_or(ANY);
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.as_str(),
+            Part::Place(Place::Each) => each,
             Part::Place(_) => ANY,
             Part::Optional(_) => "",
         });
-        let text = parts.collect::<String>();
-        let text = text.replace(" (…)", "").replace(", such as …", "");
-        let text = text.trim();
-        match text.strip_prefix(ANY).map(str::trim_start) {
+        let text = without_naming(parts.collect::<String>().trim(), each);
+        let text = match text.strip_prefix(ANY).map(str::trim_start) {
             Some(rest) if how == Show::Count => rest.to_owned(),
             Some(rest) if rest.starts_with("of ") => format!("share {rest}"),
-            _ => text.to_owned(),
-        }
+            _ => text,
+        };
+        without_gap_at_end(text, how)
+    }
+}
+
+/// A title without what only names one thing of several: ` (malloc)`, `, most of it for malloc`.
+fn without_naming(text: &str, each: &str) -> String {
+    let mut text = text.replace(" (…)", "").replace(&format!(" ({each})"), "");
+    // Behind a colon stands what follows from it.
+    let end = text.find(": ").unwrap_or(text.len());
+    let first = text.get(..end).unwrap_or_default();
+    let clause = first.rsplit_once(", ").map_or("", |(_, clause)| clause);
+    let begins = clause.split(' ').next().unwrap_or_default();
+    if NAMING.contains(&begins) && (clause.ends_with(each) || clause.ends_with(ANY)) {
+        let from = end.saturating_sub(clause.len() + ", ".len());
+        text.replace_range(from..end, "");
+    }
+    text
+}
+
+/// A title whose number would stand last: without the words that lead to it, and as a question where it is a time.
+fn without_gap_at_end(text: String, how: Show) -> String {
+    let Some(head) = text.strip_suffix(ANY) else {
+        return text;
+    };
+    let bare = |word: &str| word.trim_end_matches([',', ':']).to_owned();
+    let mut words: Vec<String> = head.split_whitespace().map(bare).collect();
+    while words
+        .last()
+        .is_some_and(|word| LEADING.contains(&word.as_str()))
+    {
+        words.pop();
+    }
+    let head = words.join(" ");
+    match how {
+        _ if head.is_empty() => text,
+        Show::Seconds | Show::Milliseconds => format!("how long {head}"),
+        _ => head,
     }
 }
 
@@ -266,7 +313,7 @@ mod tests {
             (
                 "up to {value} waited for {each}",
                 Show::Count,
-                "up to … waited for …",
+                "up to … waited for a lock",
             ),
             (
                 "the kernel used {value} of it",
@@ -274,7 +321,59 @@ mod tests {
                 "the kernel used … of it",
             ),
         ] {
-            assert_eq!(Template::parse(text).unwrap().title(how), expected);
+            let title = Template::parse(text).unwrap().title(how, Some("a lock"));
+            assert_eq!(title, expected);
+        }
+    }
+
+    /// `Left out, because measured on one side only: threads on average waited for ….`
+    #[test]
+    fn a_title_has_no_gap_at_its_end() {
+        for (text, how, expected) in [
+            (
+                "{value} threads on average waited for {each}",
+                Show::Count,
+                "threads on average waited for a lock",
+            ),
+            (
+                "a session had been changing rows or waiting for them for {value}",
+                Show::Seconds,
+                "how long a session had been changing rows or waiting for them",
+            ),
+            (
+                "a statement took up to {value}",
+                Show::Milliseconds,
+                "how long a statement took",
+            ),
+            (
+                "{value} of the time was spent waiting, mostly for {each}",
+                Show::Percent,
+                "share of the time was spent waiting",
+            ),
+            (
+                "locks took {value} of the time in waits, most of it {each}",
+                Show::Percent,
+                "locks took … of the time in waits",
+            ),
+            (
+                "{value} threads waited for locks, most of them for {each}: that is the cause",
+                Show::Count,
+                "threads waited for locks: that is the cause",
+            ),
+            (
+                "up to {value} threads waited for {each}, held by a reader",
+                Show::Count,
+                "up to … threads waited for a lock, held by a reader",
+            ),
+            (
+                "locks were taken, at {value}",
+                Show::PerSecond,
+                "locks were taken",
+            ),
+            ("the size was {value}", Show::Bytes, "the size"),
+        ] {
+            let title = Template::parse(text).unwrap().title(how, Some("a lock"));
+            assert_eq!(title, expected);
         }
     }
 

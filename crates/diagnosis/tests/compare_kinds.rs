@@ -309,6 +309,21 @@ fn signs_over_profiles() {
 }
 
 #[test]
+fn what_only_one_side_has_is_told_in_a_whole_sentence() {
+    let sign = LOCK.replace("threads waited", "threads on average waited for {each}");
+    let mut unseen = recorded(false, 5);
+    unseen.stacks = StackEvidence::default();
+    let told = compared(&sign, &recorded(true, 1), &unseen);
+    let expected =
+        "Left out, because measured on one side only: threads on average waited for a lock.";
+    assert!(
+        told.missing.iter().any(|line| line == expected),
+        "{:#?}",
+        told.missing
+    );
+}
+
+#[test]
 fn functions_and_locks_are_told_by_how_much_they_changed() {
     let (there, gone) = (recorded(true, 1), recorded(false, 3));
     let seen = compared(PROFILE, &there, &gone);

@@ -75,7 +75,7 @@ impl Reader<'_> {
         self.foreign_keys(raw, &test, side);
         let (known, each) = match &test {
             Test::Signals(_) => (baseline_known(&limits), flag(&raw.each, false)),
-            Test::Call(call) => (baseline_known(&limits), call.kind.has_each),
+            Test::Call(call) => (baseline_known(&limits), call.kind.each.is_some()),
             Test::Fact(_) => (false, false),
         };
         let checked = says.check(known, each);

@@ -58,7 +58,9 @@ pub(super) fn described(sign: &Sign) -> Option<String> {
     match &sign.test {
         Test::Signals(test) => Some(short(&test.expression, &test.text)),
         // What it counts has patterns in it; its sentence says it to people.
-        Test::Call(call) if call.kind.taken != Taken::Events => Some(sign.says.title(sign.show)),
+        Test::Call(call) if call.kind.taken != Taken::Events => {
+            Some(sign.says.title(sign.show, call.kind.each))
+        }
         Test::Call(_) | Test::Fact(_) => None,
     }
 }
@@ -246,6 +248,20 @@ mod tests {
         let day = slots(window(0, 86_400_000));
         assert!(day.len() as u64 <= SLOTS_MAX + 1);
         assert_eq!(day.last().unwrap().to, 86_400_000);
+    }
+
+    /// Titles stand at the end of sentences, and in the middle of them.
+    #[test]
+    fn no_title_of_the_catalogue_ends_with_a_gap() {
+        let causes = crate::Catalogue::builtin().causes().iter();
+        let signs = causes.flat_map(|cause| cause.witnesses.iter().chain(&cause.against));
+        let titles: Vec<String> = signs.filter_map(described).collect();
+        assert!(titles.len() > 100);
+        for title in titles {
+            let last = title.rsplit(' ').next().unwrap_or_default();
+            let is_whole = !title.ends_with('…') && !["for", "of", "at", ""].contains(&last);
+            assert!(is_whole, "{title}");
+        }
     }
 
     #[test]

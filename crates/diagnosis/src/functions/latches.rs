@@ -29,7 +29,7 @@ pub(crate) static KIND: Kind = Kind {
 | `min_seconds`, `min_waits` | shorter waits are not meant; smaller lists have no share (default 1) |
 ",
     taken: Taken::Events,
-    has_each: true,
+    each: Some("a latch"),
     names: Some(named::Seen::Waits),
     functions: &[
         known("latch_waits", Show::Count, |from| {

@@ -27,7 +27,7 @@ pub(crate) static LOG: Kind = Kind {
 A log's baseline is a time of the same length before. A silent log that was followed is zero; one that was not read is no evidence. Numbers that the recorder takes out of the status are signals (`innodb.*`).
 ",
     taken: Taken::Events,
-    has_each: true,
+    each: Some("a line"),
     names: None,
     functions: &[
         known("log_lines", Show::Count, |from| Lines::of_log(from, false)),
@@ -42,7 +42,7 @@ pub(crate) static INNODB: Kind = Kind {
     name: "innodb",
     documentation: "",
     taken: Taken::Events,
-    has_each: true,
+    each: Some("a line"),
     names: None,
     functions: &[
         known("innodb_lines", Show::Count, |from| {

@@ -27,7 +27,7 @@ pub(crate) static KIND: Kind = Kind {
 Tables of the server in captures (row locks, metadata locks) are of source `innodb` or `performance_schema`, with waiters and holders; plockstat's share is of the time in waits.
 ",
     taken: Taken::Stretches,
-    has_each: true,
+    each: Some("a lock"),
     names: Some(named::Seen::Threads),
     functions: &[
         known("lock_waiting", Show::Count, |from| {

@@ -28,7 +28,7 @@ pub(crate) static KIND: Kind = Kind {
 | `min_samples` | default 50 |
 ",
     taken: Taken::Stretches,
-    has_each: true,
+    each: Some("a function"),
     names: Some(named::Seen::Profile),
     functions: &[
         known("profile_share", Show::Percent, |from| {

@@ -28,7 +28,7 @@ pub(crate) static KIND: Kind = Kind {
 | `min_sessions` | default 1; smaller processlists are not looked at |
 ",
     taken: Taken::Snapshots,
-    has_each: false,
+    each: None,
     names: Some(Seen::Sessions),
     functions: &[
         known("sessions", Show::Count, |from| {

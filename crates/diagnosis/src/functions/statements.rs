@@ -24,7 +24,7 @@ pub(crate) static KIND: Kind = Kind {
 | `min_statements` | default 50 |
 ",
     taken: Taken::Stretches,
-    has_each: false,
+    each: None,
     names: None,
     functions: &[
         known("statements_share", Show::Percent, |from| {

@@ -29,7 +29,7 @@ pub(crate) static KIND: Kind = Kind {
 | `syscall` | the system call that the thread is in, also where its stack cannot be read |
 ",
     taken: Taken::Snapshots,
-    has_each: false,
+    each: None,
     names: Some(Seen::Threads),
     functions: &[
         known("threads", Show::Count, |from| Threads::read(from, false)),
