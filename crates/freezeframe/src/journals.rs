@@ -13,7 +13,12 @@ use crate::targets;
 /// Where journals are when nobody says otherwise: beside the incidents. Where these are the service's, root has the
 /// helper's directory: what others can write is no journal of root's.
 pub(crate) fn state_dir(config: &Config) -> PathBuf {
-    let beside = absolute(&config.directory(None));
+    state_of(&config.directory(None))
+}
+
+/// The same for incidents in this directory.
+fn state_of(incidents: &Path) -> PathBuf {
+    let beside = absolute(incidents);
     let is_anothers = beside.metadata().is_ok_and(|state| state.uid() != 0);
     if rustix::process::geteuid().is_root() && is_anothers {
         return PathBuf::from(remedy::helper::STATE);
@@ -34,6 +39,14 @@ pub(crate) fn public_records(config: &Config, root: &Root) -> PathBuf {
 /// The usual journal of fixes.
 pub(crate) fn fixes_in(state: &Path) -> PathBuf {
     state.join("fixes")
+}
+
+/// Where fixes of the server are looked for whose incidents are in this directory: where `fix` of this user writes them
+/// down, then beside the incidents, where their owner does.
+pub(crate) fn fixes_of(incidents: &Path) -> Vec<PathBuf> {
+    let (usual, beside) = (state_of(incidents), absolute(incidents));
+    let others = (usual != beside).then(|| fixes_in(&beside));
+    std::iter::once(fixes_in(&usual)).chain(others).collect()
 }
 
 /// Where leases are written down: what was said, or beside the incidents.
@@ -69,4 +82,22 @@ pub(crate) fn login_way(said: &ServerArgs, config: &Config, user: &str) -> Login
 
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixes_beside_a_service_are_looked_for_where_root_writes_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let beside = dir.path().join("fixes");
+        assert_eq!(fixes_of(dir.path()), std::slice::from_ref(&beside));
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        std::os::unix::fs::chown(dir.path(), Some(65_534), None).unwrap();
+        let of_root = Path::new(remedy::helper::STATE).join("fixes");
+        assert_eq!(fixes_of(dir.path()), [of_root, beside]);
+    }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Compare {
     /// Compare before and after a fix [default: the last that was applied]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(crate) since_fix: Option<String>,
-    /// Directory of the journal of fixes [default: fixes in --dir]
+    /// Directory of the journal of fixes [default: where fix keeps it]
     #[arg(long, value_name = "DIR", requires = "since_fix")]
     pub(crate) fix_dir: Option<PathBuf>,
     /// The cause to compare; "none" compares only what clients feel [default: the first finding before the change]

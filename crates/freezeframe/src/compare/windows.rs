@@ -32,9 +32,8 @@ struct Times {
 }
 
 pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
-    let journal = fix::journal(args, dir);
     let applied = match &args.since_fix {
-        Some(id) => Some(fix::last(&journal, id)?),
+        Some(id) => Some(fix::last(&fix::places(args, dir), id)?),
         None => None,
     };
     // What the command line alone does not make sense of is told before anything is read.
@@ -95,7 +94,7 @@ pub(super) fn compare(args: &Compare, dir: &Path) -> Result<Compared> {
         cause,
     );
     if let Some(fix) = applied.filter(|_| args.is_of_fix_alone()) {
-        fix::note_proof(&journal, &fix.id, comparison.verdict);
+        fix::note_proof(&fix, comparison.verdict);
     }
     Ok(Compared {
         comparison,
@@ -240,6 +239,7 @@ mod tests {
             at_ms,
             until_ms: None,
             cause: String::new(),
+            journal: std::path::PathBuf::new(),
         });
         let now: Zoned = "2026-11-20T15:00:00[UTC]".parse().unwrap();
         let line = Line::parse_from([&["compare"], line].concat());

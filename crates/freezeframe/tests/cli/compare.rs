@@ -189,6 +189,18 @@ fn mistakes_are_told_in_one_line() {
     );
 }
 
+/// A journal with a fix of the moment in which the flood ended.
+fn write_fix(journal: &Path, cause: &str) {
+    std::fs::create_dir(journal).unwrap();
+    let at_us = (ZERO_MS + 1_000 * FLOOD_SECONDS as i64) * 1_000;
+    let until_us = (ZERO_MS + 1_000 * SECONDS as i64) * 1_000;
+    let entry = format!(
+        r#"{{"version": 1, "id": "aa11", "cause": "{cause}", "state": "undone", "steps": [],
+            "taken_us": {at_us}, "ended_us": {until_us}}}"#
+    );
+    std::fs::write(journal.join("aa11.fix.json"), entry).unwrap();
+}
+
 /// A fix of another directory, for a cause that the user's own file tells.
 #[test]
 fn a_fix_of_elsewhere_and_a_cause_of_one_s_own_are_compared() {
@@ -201,14 +213,7 @@ fn a_fix_of_elsewhere_and_a_cause_of_one_s_own_are_compared() {
         .replace("Com_flush", "Com_show_warnings");
     std::fs::write(own.join("my-flood.toml"), cause).unwrap();
     let fixes = own.join("fixes");
-    std::fs::create_dir(&fixes).unwrap();
-    let at_us = (ZERO_MS + 1_000 * FLOOD_SECONDS as i64) * 1_000;
-    let until_us = (ZERO_MS + 1_000 * SECONDS as i64) * 1_000;
-    let entry = format!(
-        r#"{{"version": 1, "id": "aa11", "cause": "my-flood", "state": "undone", "steps": [],
-            "taken_us": {at_us}, "ended_us": {until_us}}}"#
-    );
-    std::fs::write(fixes.join("aa11.fix.json"), entry).unwrap();
+    write_fix(&fixes, "my-flood");
     let path = |path: &Path| path.to_str().unwrap().to_owned();
     let (dir, own, fixes) = (path(dir), path(own), path(&fixes));
     let since = ["compare", "--json", "--dir", &dir, "--since-fix", "aa11"];
@@ -220,5 +225,32 @@ fn a_fix_of_elsewhere_and_a_cause_of_one_s_own_are_compared() {
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(compared["cause"]["id"], "my-flood");
     assert_eq!(compared["after"]["from"], "2026-11-20T12:10:00.000Z");
+    assert_eq!(compared["verdict"], "worked");
+}
+
+/// Root's journal is not beside the incidents of a service, which belong to another user.
+#[test]
+fn beside_a_service_the_journal_of_root_is_looked_for() {
+    let of_root = Path::new(remedy::helper::STATE);
+    if !rustix::process::geteuid().is_root() || of_root.exists() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    recorded(dir);
+    std::os::unix::fs::chown(dir, Some(65_534), None).unwrap();
+    let since = |id: &str| {
+        let path = dir.to_str().unwrap();
+        run(&["compare", "--json", "--dir", path, "--since-fix", id])
+    };
+    let stderr = String::from_utf8(since("aa11").stderr).unwrap();
+    for part in ["no fix was applied here", "/var/lib/freezeframe-lease/fixes", "--fix-dir"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    // One that the service's own user made.
+    write_fix(&dir.join("fixes"), "show-warnings-flood");
+    let output = since("aa11");
+    let compared: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(compared["verdict"], "worked");
 }
