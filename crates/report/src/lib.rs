@@ -30,6 +30,7 @@ mod flame_tree;
 pub mod format;
 mod html;
 mod json;
+mod line_breaks;
 mod markup;
 mod pick;
 pub mod plain_words;

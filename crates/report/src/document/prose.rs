@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use super::Stack;
 use crate::html::unfolds;
+use crate::line_breaks;
 use crate::markup::{Markup, markup};
 use crate::steps;
 
@@ -110,12 +111,15 @@ impl Prose {
     /// As a page has it, each of its texts at most about so many bytes long.
     pub(crate) fn markup(&self, bytes_max: usize) -> Markup {
         let cut = |text: &String| Markup::cut(text, bytes_max);
+        let words = |text: &String| line_breaks::text(text, bytes_max);
         self.0
             .iter()
             .map(|span| match span {
-                Span::Plain(text) => cut(text),
-                Span::Strong(text) => markup!("<b>{}</b>", cut(text)),
-                Span::Code(text) => markup!("<code>{}</code>", cut(text)),
+                Span::Plain(text) => words(text),
+                Span::Strong(text) => markup!("<b>{}</b>", words(text)),
+                Span::Code(text) => {
+                    markup!("<code>{}</code>", line_breaks::command(text, bytes_max))
+                }
                 Span::Link(id, text) => markup!("<a href=\"#{}\">{}</a>", id, cut(text)),
                 Span::Path(text, stack) => unfolds(cut(text), stack),
                 Span::PageOnly(markup) => markup.clone(),

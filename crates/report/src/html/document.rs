@@ -3,6 +3,7 @@
 use super::table::{self, CellKind, column};
 use super::{bars, frames, head, section};
 use crate::document::{Answer, Document, List, Part, Prose, Row, Section, Table, Tone};
+use crate::line_breaks;
 use crate::markup::{Markup, Show, markup, row};
 use crate::steps::{self, StepPart};
 use crate::units;
@@ -94,7 +95,10 @@ fn part(part: &Part) -> Markup {
         }
         Part::Commands(lines) => lines
             .iter()
-            .map(|line| markup!("<pre class=\"command\">{}</pre>\n", line))
+            .map(|line| {
+                let line = line_breaks::command(line, usize::MAX);
+                markup!("<pre class=\"command\">{}</pre>\n", line)
+            })
             .collect(),
         Part::Table(table) => self::table(table),
         Part::Bars(bars) => bars::figure(bars),
@@ -216,7 +220,7 @@ fn step(step: &str) -> Markup {
             match group.iter().any(is_command) {
                 true => markup!(
                     "<pre class=\"command\"><code>{}</code></pre>",
-                    lines.join("\n")
+                    line_breaks::command(&lines.join("\n"), usize::MAX)
                 ),
                 false => markup!("<p>{}</p>", prose(&lines.join(" "))),
             }
@@ -230,8 +234,8 @@ pub(super) fn prose(text: &str) -> Markup {
     steps::spans(text)
         .into_iter()
         .map(|(code, part)| match code {
-            true => markup!("<code>{}</code>", part),
-            false => markup!("{}", part),
+            true => markup!("<code>{}</code>", line_breaks::command(part, usize::MAX)),
+            false => line_breaks::text(part, usize::MAX),
         })
         .collect()
 }

@@ -431,8 +431,8 @@ mod tests {
         let says = first.first().expect("a step").markup(1_000).into_string();
         assert_eq!(
             says,
-            "When a debugger is attached, end it: <code>grep -E TracerPid /proc/7/status</code>. \
-             Otherwise: <code>kill -CONT 7</code>."
+            "When a debugger is attached, end it: <code>grep <span class=\"whole\">-E</span> TracerPid \
+             /proc/7/status</code>. Otherwise: <code>kill <span class=\"whole\">-CONT</span> 7</code>."
         );
     }
 

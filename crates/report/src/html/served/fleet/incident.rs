@@ -4,11 +4,15 @@ use super::stalls::{FleetStall, cause, file, stalls_address, way};
 use super::{counted, foot, page};
 use crate::html::served::Page;
 use crate::html::table::{self, CellKind, Table};
+use crate::line_breaks;
 use crate::markup::{Markup, Show, markup, row};
 use crate::time_format;
 
 /// Time around an incident in which the other stalls of its server are listed, milliseconds.
 const AROUND_MS: i64 = 7 * 86_400_000;
+
+/// Bytes of markup of a command at the most, about.
+const COMMAND_BYTES_MAX: usize = 1_500;
 
 /// Remedies that are told of a cause.
 const REMEDIES_MAX: usize = 3;
@@ -140,7 +144,7 @@ fn head(view: &FleetIncident) -> Markup {
         "" => Markup::new(),
         command => markup!(
             "<pre class=\"command\"><code>{}</code></pre>",
-            command.cell()
+            line_breaks::command(command, COMMAND_BYTES_MAX)
         ),
     };
     let when = time_format::date_second(stall.onset_ms);
