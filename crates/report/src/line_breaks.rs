@@ -116,9 +116,12 @@ mod tests {
         assert_eq!(kept(command, false), ["--runtime"]);
         for (text, options) in [
             ("renice -n 19 -p PID; ionice -c3", &["-n", "-p", "-c3"][..]),
-            ("name it (--fix-dir), or '--at'", &["(--fix-dir),", "'--at'"]),
-            ("no effect (-5 %), 3 - 2, a -- b, row-lock", &["--"]),
-            ("all is plain", &[]),
+            (
+                "name it (--fix-dir), or '--at'",
+                &["(--fix-dir),", "'--at'"][..],
+            ),
+            ("no effect (-5 %), 3 - 2, a -- b, row-lock", &["--"][..]),
+            ("all is plain", &[][..]),
         ] {
             assert_eq!(kept(text, false), options, "{text}");
         }
@@ -137,7 +140,10 @@ mod tests {
         let long = format!("x --defaults-file={value} {value}");
         assert_eq!(kept(&long, true), ["--defaults-file="]);
         let nameless = format!("--{}", "a".repeat(99));
-        assert_eq!(kept(&nameless, true), [format!("--{}", "a".repeat(WHOLE_MAX - 2))]);
+        assert_eq!(
+            kept(&nameless, true),
+            [format!("--{}", "a".repeat(WHOLE_MAX - 2))]
+        );
     }
 
     #[test]
@@ -151,7 +157,10 @@ mod tests {
         let cut = text(&long, 500).into_string();
         assert!(cut.len() < 600 && cut.contains('…'), "{}", cut.len());
         assert_eq!(cut.matches("<span").count(), cut.matches("</span>").count());
-        assert_eq!(text(&long, usize::MAX).into_string().matches("-a").count(), 1_000);
+        assert_eq!(
+            text(&long, usize::MAX).into_string().matches("-a").count(),
+            1_000
+        );
         assert_eq!(text("", 0), Markup::new());
     }
 }

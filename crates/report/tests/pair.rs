@@ -286,3 +286,115 @@ fn a_comparison_has_both_stretches_on_one_axis() {
     assert!((1_900..=2_000).contains(&right(pictures[2])));
     assert!((1_900..=2_000).contains(&right(pictures[3])));
 }
+
+/// The printed form of a comparison.
+fn printed(page: &str) -> &str {
+    let (screen, print) = page
+        .split_once("<article class=\"paper compared\"")
+        .expect("a printed form");
+    // Style shows it in place of both.
+    assert!(screen.contains("<main class=\"screen\">"));
+    let footer = screen.rsplit_once("</main>\n<footer>");
+    assert!(footer.is_some_and(|(_, footer)| footer.matches("</footer>").count() == 1));
+    let (print, end) = print.split_once("</article>").expect("its end");
+    assert_eq!(end.trim(), "</body>\n</html>");
+    assert!(!print.contains("id=\"") && !print.contains("href=\""));
+    print
+}
+
+#[test]
+fn a_printed_comparison_has_what_differs_first() {
+    let window = |from: u64, to: u64| Window {
+        from: from * 1000,
+        to: to * 1000,
+    };
+    let page = compared([window(245, 305), window(60, 180)]);
+    let print = printed(&page);
+    let mut rest = print;
+    for part in [
+        "<h1>",
+        "<span class=\"badge ",
+        "<dt>before</dt>",
+        "<dt>after</dt>",
+        "<h2>Differences</h2>",
+        "<table",
+        "<h2>Why</h2>",
+        "<h2>Both beside each other</h2>",
+        "<figure class=\"timeline beside\"",
+        "<h2>Signals</h2>",
+        "<div class=\"charts\">",
+        "<h2>Origin</h2>",
+        "<dt>method</dt>",
+    ] {
+        let found = rest.split_once(part);
+        rest = found
+            .unwrap_or_else(|| panic!("{part} is missing in {rest}"))
+            .1;
+    }
+    // Three charts beside each other, with their numbers in the table alone.
+    let rows: Vec<usize> = print
+        .split("<div class=\"charts\">")
+        .skip(1)
+        .map(|row| row.matches("<figure class=\"chart\">").count())
+        .collect();
+    assert!((1..=3).contains(&rows.len()), "{rows:?}");
+    assert!(rows.iter().all(|row| (1..=3).contains(row)), "{rows:?}");
+    assert!(!print.contains("class=\"legend\""));
+}
+
+/// Whatever there is: a usual sheet has about 60 rows of text.
+#[test]
+fn a_printed_comparison_is_bounded() {
+    let incident = common::incident();
+    let window = |from: u64, to: u64| Window::new(from * 1000, to * 1000);
+    let windows = [window(245, 305), window(60, 180)];
+    let subject = |window| Subject {
+        incident: &incident,
+        window,
+        stretch: Stretch::Window,
+        recorded_ms: None,
+        stalls: None,
+    };
+    let mut comparison = compare(&subject(windows[0]), &subject(windows[1]), None);
+    let long = "it took very long ".repeat(60);
+    comparison.reasons = vec![long.clone(); 30];
+    comparison.missing = vec![long.clone(); 30];
+    let setting = diagnosis::compare::SettingChange {
+        name: "variables.sql_mode".to_owned(),
+        before: Some(long.clone()),
+        after: None,
+        of_cause: false,
+    };
+    comparison.settings = vec![setting; 30];
+    let change = diagnosis::compare::Change {
+        name: long,
+        before: 1.0,
+        after: 2.0,
+    };
+    for changes in [
+        &mut comparison.statements,
+        &mut comparison.functions,
+        &mut comparison.locks,
+    ] {
+        *changes = vec![change.clone(); 30];
+    }
+    let signals = comparison.signals.clone();
+    for _ in 0..5 {
+        comparison.signals.extend(signals.iter().cloned());
+    }
+    let page = compare_html(
+        &comparison,
+        windows.map(|window| (&incident, window)),
+        &HtmlOptions::default(),
+    );
+    assert_eq!(markup::faults(&page), [""; 0]);
+    let print = printed(&page);
+    assert!(print.matches("<figure class=\"chart\">").count() <= 9);
+    assert_eq!(print.matches("<li>").count(), 6 + 3);
+    assert!(print.contains("24 more in the page.") && print.contains("27 more in the page."));
+    // Rows of signals, of settings and of three smaller tables, each with a head.
+    assert!(print.matches("<tr>").count() <= 11 + 13 + 3 * 7);
+    let texts = print.split('<').filter_map(|tag| tag.split_once('>'));
+    let letters: usize = texts.map(|(_, text)| text.chars().count()).sum();
+    assert!(letters < 9_000, "{letters}");
+}

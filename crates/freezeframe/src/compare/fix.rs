@@ -196,15 +196,15 @@ mod tests {
         std::fs::create_dir(of_root).unwrap();
         write(of_root, "aa11", "applied", 5_000_000, "null");
         let found = last(&journals, "").unwrap();
-        assert_eq!(
-            (found.id.as_str(), &found.journal),
-            ("aa11", &journals[0])
-        );
+        assert_eq!((found.id.as_str(), &found.journal), ("aa11", &journals[0]));
         std::fs::create_dir(beside).unwrap();
         write(beside, "bb22", "applied", 1_000_000, "null");
         assert_eq!(last(&journals, "").unwrap().id, "aa11");
         assert_eq!(&last(&journals, "bb").unwrap().journal, beside);
         let error = format!("{:#}", last(&journals, "cc").unwrap_err());
-        assert!(error.contains("of-root, ") && error.contains("no fix cc"), "{error}");
+        assert!(
+            error.contains("of-root, ") && error.contains("no fix cc"),
+            "{error}"
+        );
     }
 }

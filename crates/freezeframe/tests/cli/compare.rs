@@ -133,8 +133,12 @@ fn text_and_page_say_the_same() {
     assert!(output.status.success());
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("<h1>Worked: ") && page.contains("class=\"line c0\""));
-    // Statements and answers, each of both sides.
-    assert_eq!(page.matches("<svg class=\"strip\"").count(), 4);
+    // Statements and answers, each of both sides; in print once more.
+    let (screen, print) = page.split_once("<article class=\"paper").unwrap();
+    for form in [screen, print] {
+        assert_eq!(form.matches("<svg class=\"strip\"").count(), 4);
+        assert!(form.contains("<h1>Worked: "));
+    }
     assert!(
         !page.contains("http://") && !page.contains("https://"),
         "self-contained"
@@ -244,7 +248,11 @@ fn beside_a_service_the_journal_of_root_is_looked_for() {
         run(&["compare", "--json", "--dir", path, "--since-fix", id])
     };
     let stderr = String::from_utf8(since("aa11").stderr).unwrap();
-    for part in ["no fix was applied here", "/var/lib/freezeframe-lease/fixes", "--fix-dir"] {
+    for part in [
+        "no fix was applied here",
+        "/var/lib/freezeframe-lease/fixes",
+        "--fix-dir",
+    ] {
         assert!(stderr.contains(part), "{part}: {stderr}");
     }
     // One that the service's own user made.

@@ -79,7 +79,7 @@ pub(crate) fn role_title(role: Role, comparison: &Comparison) -> &'static str {
     }
 }
 
-fn or_dash(text: Option<String>) -> String {
+pub(super) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
 }
 
@@ -157,26 +157,41 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<Section> {
 
 /// What else changed, and how all of it was computed.
 pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
+    let changed = changed([
+        &comparison.statements,
+        &comparison.functions,
+        &comparison.locks,
+    ]);
+    let method = vec![Part::Note(comparison.method.as_str().into())];
+    different(&comparison.settings)
+        .into_iter()
+        .chain(changed)
+        .chain(Section::from_parts("How it was computed", method))
+        .collect()
+}
+
+/// Settings and facts that differ.
+pub(super) fn different(rows: &[SettingChange]) -> Option<Section> {
+    let parts = settings(rows, ["Before", "After"]);
+    Section::from_parts("Different settings and facts", parts)
+}
+
+/// Statements, functions and locks that there is more or less of, as far as there are some.
+pub(super) fn changed([statements, functions, locks]: [&[Change]; 3]) -> Vec<Section> {
     let per_second = |value: f64| format!("{}/s", units::bare(value));
     let share = |value: f64| Quantity::Share.to_text(value);
-    let functions = changes("Function", &comparison.functions, &share);
     [
         (
-            "Different settings and facts",
-            settings(&comparison.settings, ["Before", "After"]),
+            "Statements a second",
+            changes("Statement", statements, &per_second),
         ),
         (
-            "Statements a second",
-            changes("Statement", &comparison.statements, &per_second),
+            "Functions, share of the server's samples",
+            changes("Function", functions, &share),
         ),
-        ("Functions, share of the server's samples", functions),
         (
             "Locks, threads that waited",
-            changes("Lock", &comparison.locks, &units::bare),
-        ),
-        (
-            "How it was computed",
-            vec![Part::Note(comparison.method.as_str().into())],
+            changes("Lock", locks, &units::bare),
         ),
     ]
     .into_iter()

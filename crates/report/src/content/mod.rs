@@ -4,6 +4,7 @@ pub(crate) mod absences;
 pub(crate) mod brief;
 pub(crate) mod chain;
 pub(crate) mod compare;
+pub(crate) mod compare_print;
 pub(crate) mod findings;
 pub(crate) mod locks;
 pub(crate) mod pair;

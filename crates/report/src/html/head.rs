@@ -61,13 +61,26 @@ pub(super) fn document(title: &str, scripts: &[Script]) -> Markup {
     )
 }
 
+/// What may be said of all pages with times and statements.
+pub(super) const TIMES_AND_STATEMENTS: &str = "All times are UTC. Statements have no literals.";
+
 /// The end of a page: what may be said of all of it, and by whom it was written. `main` is closed.
 pub(super) fn footer(says: Markup) -> Markup {
+    Markup::join([closing(says), end()], "")
+}
+
+/// The same where something follows that only a print shows.
+pub(super) fn closing(says: Markup) -> Markup {
     markup!(
-        "<footer><p>Written by freezeframe {}. {}</p></footer>\n</body>\n</html>\n",
+        "<footer><p>Written by freezeframe {}. {}</p></footer>\n",
         env!("CARGO_PKG_VERSION"),
         says
     )
+}
+
+/// The end of the file.
+pub(super) fn end() -> Markup {
+    Markup::literal("</body>\n</html>\n")
 }
 
 /// The script elements.

@@ -5,6 +5,8 @@ mod bars;
 mod chain;
 mod charts;
 mod compare;
+mod compare_chart;
+mod compare_print;
 mod document;
 mod facts;
 mod findings;
@@ -162,7 +164,7 @@ fn page(
     out += footer(incident);
     out += print_sheets::sheets(incident, verdict);
     out += head::scripts(scripts);
-    out += Markup::literal("</body>\n</html>\n");
+    out += head::end();
     (out.into_string(), head::policy(scripts))
 }
 

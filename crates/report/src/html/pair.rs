@@ -67,9 +67,7 @@ pub(super) fn page(
         out += super::section(id, title, body);
     }
     out += Markup::literal("</main>\n");
-    out += head::footer(Markup::literal(
-        "All times are UTC. Statements have no literals.",
-    ));
+    out += head::footer(Markup::literal(head::TIMES_AND_STATEMENTS));
     out.into_string()
 }
 
