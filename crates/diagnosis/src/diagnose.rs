@@ -2,12 +2,12 @@
 
 use std::cell::OnceCell;
 
-use model::Incident;
+use model::{Incident, OrderBy};
 
 use crate::actors::Scene;
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
-use crate::judge::{self, Judgement, Turned, Unjudged};
+use crate::judge::{Judgement, Trial, Turned};
 use crate::named::AllNamed;
 use crate::once::once;
 use crate::verdict::{Finding, Level, Rejected, Verdict};
@@ -28,16 +28,31 @@ fn diagnosed(evidence: &Evidence, catalogue: &Catalogue) -> Verdict {
     let incident = evidence.incident;
     let mut findings = Vec::new();
     let mut rejected = Vec::new();
-    let mut unjudged: Vec<(String, Unjudged)> = Vec::new();
-    for cause in catalogue.causes() {
-        match judge::judge(cause, evidence) {
+    let mut unjudged = Vec::new();
+    let trials = catalogue.causes().iter();
+    let trials = trials.map(|cause| Trial::new(cause, evidence));
+    let (possible, lacking): (Vec<Trial>, Vec<Trial>) = trials.partition(Trial::lacks_nothing);
+    let possible = possible.into_iter();
+    let mut judged = Vec::new();
+    judged.extend(possible.map(|one| (one.cause, one.judge(evidence))));
+    let found = judged
+        .iter()
+        .filter(|(_, one)| matches!(one, Judgement::Found(_)));
+    let found: Vec<&str> = found.map(|(cause, _)| cause.id.as_str()).collect();
+    // Beside a finding only what looks like it is told of what it is not.
+    let told = lacking.into_iter();
+    let told = told.filter(|one| found.is_empty() || is_alike(&one.cause.id, &found, catalogue));
+    judged.extend(told.map(|one| (one.cause, one.judge(evidence))));
+    judged.order_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+    for (cause, one) in judged {
+        match one {
             Judgement::Found(finding) => findings.push(*finding),
             Judgement::Rejected(turned) => rejected.push(turned),
             Judgement::Unjudged(one) => unjudged.push((cause.id.clone(), one)),
             Judgement::Nothing => {}
         }
     }
-    let rejected = worth_telling(rejected, &findings, catalogue);
+    let rejected = worth_telling(rejected, &found, catalogue);
     // What an incident tells of who did what is read once, and only where a finding asks.
     let scene = OnceCell::new();
     let scene = || scene.get_or_init(|| Scene::new(evidence));
@@ -114,27 +129,25 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
 /// Causes that were turned down, as far as they tell the reader something: those that a sign speaks
 /// against, those that look like what was found, and without a finding the few that most speaks for.
 /// A catalogue is long, and a busy second has some sign of much in it.
-fn worth_telling(
-    turned: Vec<Turned>,
-    findings: &[Finding],
-    catalogue: &Catalogue,
-) -> Vec<Rejected> {
-    let names = |one: &str, other: &str| {
-        let alikes = catalogue.get(one).map(|cause| cause.look_alikes.iter());
-        alikes.is_some_and(|mut alikes| alikes.any(|alike| alike.cause == other))
-    };
-    let is_alike = |cause: &str| {
-        let mut found = findings.iter().map(|finding| finding.cause.as_str());
-        found.any(|found| names(found, cause) || names(cause, found))
-    };
+fn worth_telling(turned: Vec<Turned>, found: &[&str], catalogue: &Catalogue) -> Vec<Rejected> {
     let open = turned.iter().filter(|one| !one.refuted);
     let mut signs: Vec<usize> = open.map(|one| one.signs).collect();
     signs.sort_unstable_by(|left, right| right.cmp(left));
     let enough = signs.get(REJECTED_MAX).map_or(1, |next| next + 1);
     let is_told = |one: &Turned| {
-        let alone = findings.is_empty() && one.signs >= enough;
-        one.refuted || alone || is_alike(&one.rejected.cause)
+        let alone = found.is_empty() && one.signs >= enough;
+        one.refuted || alone || is_alike(&one.rejected.cause, found, catalogue)
     };
     let told = turned.into_iter().filter(is_told);
     told.map(|one| one.rejected).collect()
+}
+
+/// Whether a cause looks like one that was found, as the file of either says.
+fn is_alike(cause: &str, found: &[&str], catalogue: &Catalogue) -> bool {
+    let names = |one: &str, other: &str| {
+        let alikes = catalogue.get(one).map(|cause| cause.look_alikes.iter());
+        alikes.is_some_and(|mut alikes| alikes.any(|alike| alike.cause == other))
+    };
+    let mut found = found.iter();
+    found.any(|found| names(found, cause) || names(cause, found))
 }

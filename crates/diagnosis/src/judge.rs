@@ -52,12 +52,35 @@ const RUNNING: &str = "status.Threads_running";
 /// What is absent when only the comparison with the time before the onset is.
 const TIME_BEFORE: &str = "the time before the onset";
 
-pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
-    let tested = Tested::new(&cause.witnesses, evidence);
-    let has_signs = tested.holding.iter().any(|(sign, _)| sign.counts);
-    let rejected = |why: String, looked_in: Vec<String>, refuted: bool| {
-        if has_signs {
-            let counting = tested.holding.iter().filter(|(sign, _)| sign.counts);
+/// A cause with its signs, of which no more are tested than its judgement needs.
+pub(crate) struct Trial<'c> {
+    pub(crate) cause: &'c Cause,
+    tested: Tested<'c>,
+    needed: Needed,
+}
+
+impl<'c> Trial<'c> {
+    /// Most causes lack something that they need, which is found with half of their signs.
+    pub(crate) fn new(cause: &'c Cause, evidence: &Evidence) -> Self {
+        let mut tested = Tested::untested(&cause.witnesses);
+        Self {
+            needed: need(&cause.witnesses, &mut tested, evidence),
+            tested,
+            cause,
+        }
+    }
+
+    pub(crate) fn lacks_nothing(&self) -> bool {
+        matches!(self.needed, Needed::Met)
+    }
+
+    /// By all signs.
+    pub(crate) fn judge(self, evidence: &Evidence) -> Judgement {
+        let (cause, mut tested) = (self.cause, self.tested);
+        tested.test(evidence, |_| true);
+        let counting = tested.holding.iter().filter(|(sign, _)| sign.counts);
+        let signs = counting.count();
+        let rejected = |why: String, looked_in: Vec<String>, refuted: bool| {
             Judgement::Rejected(Turned {
                 rejected: Rejected {
                     cause: cause.id.clone(),
@@ -66,55 +89,51 @@ pub(crate) fn judge(cause: &Cause, evidence: &Evidence) -> Judgement {
                     looked_in,
                 },
                 refuted,
-                signs: counting.count(),
+                signs,
             })
-        } else {
-            Judgement::Nothing
+        };
+        if signs == 0 && !matches!(self.needed, Needed::Unknown(_)) {
+            return Judgement::Nothing;
         }
-    };
-
-    match need(&cause.witnesses, &tested) {
-        Needed::Met => {}
-        Needed::Missing(why, looked_in) => return rejected(why, looked_in, false),
-        Needed::Unknown(names) => {
-            let mut sources: BTreeSet<String> = names
-                .iter()
-                .map(|name| provenance::source_of(name))
-                .collect();
-            if sources.is_empty() {
-                sources.insert(TIME_BEFORE.to_owned());
+        let against = || Tested::new(&cause.against, evidence);
+        match self.needed {
+            Needed::Met => {}
+            Needed::Missing(why, looked_in) => return rejected(why, looked_in, false),
+            Needed::Unknown(names) => {
+                let sources = names.iter().map(|name| provenance::source_of(name));
+                let mut sources: BTreeSet<String> = sources.collect();
+                if sources.is_empty() {
+                    sources.insert(TIME_BEFORE.to_owned());
+                }
+                let is_deep = |source: &String| source_says(source) == Says::Deep;
+                let refuted = against().holding.iter().any(|(sign, _)| sign.refutes);
+                let points_at = |(sign, witness): &(&Sign, Witness)| {
+                    sign.counts && !is_general(&witness.source)
+                };
+                let pointed_at = tested.holding.iter().any(points_at);
+                if refuted || (!pointed_at && sources.iter().all(is_deep)) {
+                    return Judgement::Nothing;
+                }
+                return Judgement::Unjudged(Unjudged {
+                    sources,
+                    pointed_at: signs > 0,
+                });
             }
-            let is_deep = |source: &String| source_says(source) == Says::Deep;
-            let against = Tested::new(&cause.against, evidence);
-            let refuted = against.holding.iter().any(|(sign, _)| sign.refutes);
-            let points_at =
-                |(sign, witness): &(&Sign, Witness)| sign.counts && !is_general(&witness.source);
-            let pointed_at = tested.holding.iter().any(points_at);
-            if refuted || (!pointed_at && sources.iter().all(is_deep)) {
-                return Judgement::Nothing;
-            }
-            return Judgement::Unjudged(Unjudged {
-                sources,
-                pointed_at: has_signs,
-            });
         }
+        let against = against();
+        if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
+            return rejected(refuting.says.clone(), Vec::new(), true);
+        }
+        let weakened = !against.holding.is_empty();
+        let (level, confidence) = level(&tested.holding, weakened, evidence);
+        Judgement::Found(Box::new(Finding {
+            unknown: unknown(&tested, &against, evidence),
+            witnesses: tested.witnesses(),
+            against: against.witnesses(),
+            remedy: cause.remedy.clone(),
+            ..cause.finding(level, confidence)
+        }))
     }
-    if !has_signs {
-        return Judgement::Nothing;
-    }
-    let against = Tested::new(&cause.against, evidence);
-    if let Some((_, refuting)) = against.holding.iter().find(|(sign, _)| sign.refutes) {
-        return rejected(refuting.says.clone(), Vec::new(), true);
-    }
-    let weakened = !against.holding.is_empty();
-    let (level, confidence) = level(&tested.holding, weakened, evidence);
-    Judgement::Found(Box::new(Finding {
-        unknown: unknown(&tested, &against, evidence),
-        witnesses: tested.witnesses(),
-        against: against.witnesses(),
-        remedy: cause.remedy.clone(),
-        ..cause.finding(level, confidence)
-    }))
 }
 
 /// Only captures of other tools have such evidence.
@@ -141,7 +160,7 @@ pub(crate) fn open<'c>(
     let open: Vec<(&Sign, String)> = open;
     let nothing_known = open.into_iter().map(|(sign, _)| (sign, BTreeSet::new()));
     tested.unknown.extend(nothing_known);
-    if let Needed::Missing(..) = need(&cause.witnesses, &tested) {
+    if let Needed::Missing(..) = need(&cause.witnesses, &mut tested, evidence) {
         return None;
     }
     let against = Tested::new(&cause.against, evidence);
@@ -158,33 +177,50 @@ pub(crate) fn undecided(cause: &Cause, evidence: &Evidence) -> Vec<String> {
 }
 
 /// Signs after their test.
+#[derive(Default)]
 struct Tested<'c> {
+    untested: Vec<&'c Sign>,
     holding: Vec<(&'c Sign, Witness)>,
     not: Vec<(&'c Sign, String)>,
     unknown: Vec<(&'c Sign, BTreeSet<String>)>,
 }
 
 impl<'c> Tested<'c> {
+    fn untested(signs: &'c [Sign]) -> Self {
+        Self {
+            untested: signs.iter().collect(),
+            ..Self::default()
+        }
+    }
+
     fn new(signs: &'c [Sign], evidence: &Evidence) -> Self {
-        let mut tested = Self {
-            holding: Vec::new(),
-            not: Vec::new(),
-            unknown: Vec::new(),
-        };
-        for one in signs {
+        let mut tested = Self::untested(signs);
+        tested.test(evidence, |_| true);
+        tested
+    }
+
+    /// Tests those of the signs that are wanted and were not tested yet.
+    fn test(&mut self, evidence: &Evidence, is_wanted: impl Fn(&Sign) -> bool) {
+        let untested = std::mem::take(&mut self.untested).into_iter();
+        let (wanted, untested): (Vec<&Sign>, _) = untested.partition(|sign| is_wanted(sign));
+        self.untested = untested;
+        for one in wanted {
             if evidence.incident.began_after_it() && !may_tell_of_before(one) {
-                tested.unknown.push((one, BTreeSet::new()));
+                self.unknown.push((one, BTreeSet::new()));
                 continue;
             }
             match sign::test(one, evidence) {
-                Outcome::Holds(witness) => tested.holding.push((one, witness)),
-                Outcome::Not(seen) => tested.not.push((one, seen)),
+                Outcome::Holds(witness) => self.holding.push((one, witness)),
+                Outcome::Not(seen) => self.not.push((one, seen)),
                 Outcome::Unknown(names)
                     if is_of_captures(&names) && !evidence.incident.is_imported() => {}
-                Outcome::Unknown(names) => tested.unknown.push((one, names)),
+                Outcome::Unknown(names) => self.unknown.push((one, names)),
             }
         }
-        tested
+        // In the order of the file, in which they stand one behind the other.
+        let place = |sign: &Sign| std::ptr::from_ref(sign);
+        self.holding.sort_by_key(|(sign, _)| place(sign));
+        self.unknown.sort_by_key(|(sign, _)| place(sign));
     }
 
     /// A sign that could not be judged has another one in its place, and that one holds.
@@ -220,7 +256,8 @@ enum Needed {
     Unknown(BTreeSet<String>),
 }
 
-fn need(signs: &[Sign], tested: &Tested) -> Needed {
+/// Tests what is needed, up to what is missing.
+fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> Needed {
     let mut absent: Option<BTreeSet<String>> = None;
     let needs: BTreeSet<Option<&str>> = signs
         .iter()
@@ -236,6 +273,11 @@ fn need(signs: &[Sign], tested: &Tested) -> Needed {
             (Need::OneOf(name), Some(group)) => name == group,
             _ => false,
         };
+        tested.test(evidence, of_group);
+        if tested.unknown.iter().any(|(sign, _)| of_group(sign)) {
+            tested.test(evidence, |sign| matches!(sign.need, Need::InsteadOf(_)));
+        }
+        let tested = &*tested;
         let replaced = |sign: &Sign| of_group(sign) && tested.has_stand_in(sign);
         let holds = tested.holding.iter().any(|(sign, _)| of_group(sign))
             || tested.unknown.iter().any(|(sign, _)| replaced(sign));

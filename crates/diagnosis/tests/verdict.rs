@@ -436,6 +436,76 @@ fn the_same_incident_gives_the_same_verdict_and_json() {
     assert_eq!(level, "certain");
 }
 
+/// A cause that lacks what it needs is told with all that speaks for it, where it is told at all.
+#[test]
+fn beside_a_finding_only_its_look_alikes_are_told_of() {
+    let witness = |id: &str, above: u64, more: &str| {
+        format!(
+            "[[witness]]\nid = \"{id}\"\nmeasure = \"rate(status.Questions)\"\nabove = {above}\n\
+             unit = \"per_second\"\nsays = \"{id}\"\n{more}\n"
+        )
+    };
+    let file = |id: &str, signs: &str| {
+        let head = format!(
+            "id = \"{id}\"\ntitle = \"A cause\"\nwhat = \"It is this. It does that.\"\n\
+             refuted_by = [\"This.\"]\nsources = [\"A page.\"]\n"
+        );
+        let tail = "[remedy]\nnow = [\"a\"]\ndurable = [\"b\"]\nundo = [\"c\"]\nrisk = \"d\"\nverify = [\"e\"]\n";
+        (format!("{id}.toml"), format!("{head}{signs}{tail}"))
+    };
+    let lacking = |more: &str| {
+        let needed = witness("needed", 1_000_000_000, more);
+        format!(
+            "{}{needed}{}",
+            witness("first", 1, ""),
+            witness("last", 1, "")
+        )
+    };
+    let alike = "[[look_alike]]\ncause = \"b-found\"\ndifference = \"It is another.\"\n";
+    let files = |found_from: u64| {
+        [
+            file(
+                "a-alike",
+                &format!("{}{alike}", lacking("necessary = true")),
+            ),
+            file("b-found", &witness("it", found_from, "necessary = true")),
+            file("c-other", &lacking("necessary = true")),
+            file(
+                "d-alike",
+                &format!("{}{alike}", lacking("one_of = \"group\"")),
+            ),
+            file(
+                "e-alike",
+                &format!(
+                    "{}{alike}",
+                    witness("it", 1_000_000_000, "necessary = true")
+                ),
+            ),
+        ]
+    };
+    let told = |found_from: u64| {
+        let catalogue = Catalogue::from_files(&files(found_from)).unwrap();
+        let verdict = diagnose(&Story::healthy().build(), &catalogue);
+        let rejected = verdict.rejected.into_iter();
+        let rejected: Vec<(String, String)> = rejected.map(|one| (one.cause, one.why)).collect();
+        let is_found = |one: &Finding| one.cause == "b-found";
+        assert_eq!(verdict.findings.iter().any(is_found), found_from == 1);
+        rejected
+    };
+    let causes = |told: &[(String, String)]| -> Vec<String> {
+        told.iter().map(|(cause, _)| cause.clone()).collect()
+    };
+    let beside = told(1);
+    assert_eq!(causes(&beside), ["a-alike", "d-alike"]);
+    let alone = told(1_000_000_000);
+    assert_eq!(causes(&alone), ["a-alike", "c-other", "d-alike"]);
+    // What is told of one does not depend on what else is found.
+    assert!(
+        beside.iter().all(|one| alone.contains(one)),
+        "{beside:?} {alone:?}"
+    );
+}
+
 #[test]
 fn an_empty_record_says_so() {
     let mut story = Story::healthy();
