@@ -9,11 +9,13 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 /// Longest pattern that is shown whole, in bytes.
 const SHORT: usize = 48;
 
-/// A regular expression. One that only stands for words, as most do, is compared as words.
+/// A regular expression. One that only stands for words, as most do, is compared as words; of others is asked only what
+/// has a word that must be in it.
 #[derive(Debug, Clone)]
 pub(crate) struct NamePattern {
     text: String,
-    words: Option<Vec<Word>>,
+    /// A text without one of these does not match.
+    words: Vec<Word>,
     /// Compiled when it is first asked, which most are not.
     regex: OnceLock<Regex>,
 }
@@ -22,6 +24,8 @@ pub(crate) struct NamePattern {
 #[derive(Debug, Clone)]
 pub(crate) struct Word {
     text: String,
+    /// It is not all of an alternative: what has it may match.
+    is_part: bool,
     /// `^` stood before it.
     begins: bool,
     /// `$` stood behind it.
@@ -43,8 +47,10 @@ impl NamePattern {
     /// Reads a pattern; the error says what is wrong with it, when it is compiled now.
     pub(crate) fn parse(text: &str, compiled: Compiled) -> Result<Self, String> {
         let words = words(text);
-        let regex = match (&words, compiled) {
-            (None, Compiled::Now) => regular_expression(text)?.into(),
+        let regex = match compiled {
+            Compiled::Now if words.iter().any(|word| word.is_part) => {
+                regular_expression(text)?.into()
+            }
             _ => OnceLock::new(),
         };
         Ok(Self {
@@ -64,10 +70,12 @@ impl NamePattern {
     }
 
     pub(crate) fn is_match(&self, name: &str) -> bool {
-        match &self.words {
-            Some(words) => words.iter().any(|word| word.is_match(name)),
-            None => self.compiled().is_match(name.as_bytes()),
-        }
+        let mut words = self.words.iter();
+        words.any(|word| self.is_match_by(word, name))
+    }
+
+    fn is_match_by(&self, word: &Word, name: &str) -> bool {
+        word.is_match(name) && (!word.is_part || self.compiled().is_match(name.as_bytes()))
     }
 
     /// What its groups stand for in a text that matches.
@@ -79,30 +87,20 @@ impl NamePattern {
     /// Whether some line of a text may match: `false` is certain. A text of many lines has its begin and its
     /// end once, so an expression that asks for either may match lines of which the text knows nothing.
     pub(crate) fn may_match_in(&self, text: &str) -> bool {
-        let asks = |mark: &str| self.text.contains(mark);
-        match &self.words {
-            None if ["^", "$", r"\A", r"\z"].into_iter().any(asks) => true,
-            None => self.compiled().is_match(text.as_bytes()),
-            Some(words) => {
-                let mut words = words.iter();
-                words.any(|word| memmem::find(text.as_bytes(), word.text.as_bytes()).is_some())
-            }
-        }
+        let mut marks = ["^", "$", r"\A", r"\z"].into_iter();
+        let asks = marks.any(|mark| self.text.contains(mark));
+        let mut words = self.words.iter();
+        words.any(|word| {
+            memmem::find(text.as_bytes(), word.text.as_bytes()).is_some()
+                && (!word.is_part || asks || self.compiled().is_match(text.as_bytes()))
+        })
     }
 
     /// For each of these names whether it matches.
     pub(crate) fn matches(&self, names: &Names<'_>) -> Vec<bool> {
         let mut matches = vec![false; names.names.len()];
-        match &self.words {
-            None => {
-                let regex = self.compiled();
-                for (name, place) in &names.names {
-                    if let Some(matches) = matches.get_mut(*place) {
-                        *matches = regex.is_match(name.as_bytes());
-                    }
-                }
-            }
-            Some(words) => words.iter().for_each(|word| names.mark(word, &mut matches)),
+        for word in &self.words {
+            names.mark(word, |name| self.is_match_by(word, name), &mut matches);
         }
         matches
     }
@@ -156,17 +154,50 @@ fn regular_expression(text: &str) -> Result<Regex, String> {
 }
 
 /// The words that a pattern stands for, with `|` between them or in groups: `^(a|b)$` stands for `^a$` and `^b$`.
-/// Nothing when it means more.
-fn words(text: &str) -> Option<Vec<Word>> {
+/// Where an alternative means more, a part of it.
+fn words(text: &str) -> Vec<Word> {
     let mut depth = 0_i32;
     let between = |byte: char| {
         depth += i32::from(byte == '(') - i32::from(byte == ')');
         byte == '|' && depth == 0
     };
     let mut words = Vec::new();
-    let mut all = text.split(between);
-    all.try_for_each(|one| expand(one, &mut words))?;
-    Some(words)
+    for one in text.split(between) {
+        let known = words.len();
+        if expand(one, &mut words).is_none() {
+            words.truncate(known);
+            words.push(part(one));
+        }
+    }
+    match has_parts(text) || words.iter().all(|word| !word.is_part) {
+        true => words,
+        false => vec![part("")],
+    }
+}
+
+/// Whether each `|` outside of parentheses stands between alternatives: none is escaped or in a class, and nothing
+/// changes what letters mean.
+fn has_parts(text: &str) -> bool {
+    let is_class = |(class, _): (&str, &str)| class.len() > 1 && !class.contains(['(', ')', '|']);
+    let mut classes = text.split('[').skip(1);
+    !text.contains('\\')
+        && !text.contains("(?")
+        && classes.all(|rest| rest.split_once(']').is_some_and(is_class))
+}
+
+/// The longest part of the begin of an alternative that stands in all that it matches: without its last letter, which may
+/// be counted by what follows. Any text begins with none.
+fn part(text: &str) -> Word {
+    let begin = text.split(['(', '[', '{']).next().unwrap_or_default();
+    let parts = begin.split(|c| !is_plain(c));
+    let parts = parts.map(|part| part.get(..part.len().saturating_sub(1)).unwrap_or_default());
+    let longest = parts.max_by_key(|part| part.len()).unwrap_or_default();
+    Word {
+        text: longest.to_owned(),
+        is_part: true,
+        begins: longest.is_empty(),
+        ends: false,
+    }
 }
 
 fn expand(text: &str, words: &mut Vec<Word>) -> Option<()> {
@@ -183,12 +214,16 @@ fn expand(text: &str, words: &mut Vec<Word>) -> Option<()> {
 fn word(text: &str) -> Option<Word> {
     let begun = text.strip_prefix('^').unwrap_or(text);
     let rest = begun.strip_suffix('$').unwrap_or(begun);
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:~ -<>,&".contains(&byte);
-    (!rest.is_empty() && rest.bytes().all(plain)).then(|| Word {
+    (!rest.is_empty() && rest.chars().all(is_plain)).then(|| Word {
         text: rest.to_owned(),
+        is_part: false,
         begins: begun.len() < text.len(),
         ends: rest.len() < begun.len(),
     })
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_:~ -<>,&".contains(c)
 }
 
 /// Many names in order, one behind the other: a word that begins a name stands where the order puts it, and any other is
@@ -216,10 +251,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn mark(&self, word: &Word, matches: &mut [bool]) {
+    fn mark(&self, word: &Word, is_match: impl Fn(&str) -> bool, matches: &mut [bool]) {
         let mut mark = |(name, place): (&str, usize)| {
             if let Some(matches) = matches.get_mut(place) {
-                *matches |= word.is_match(name);
+                *matches = *matches || is_match(name);
             }
         };
         if word.begins {
@@ -269,6 +304,19 @@ mod tests {
             ("(?i)größe|x+", "GRÖẞE", true),
             (r"^table (.*)\d$", "Table 1", false),
             (r"^table (.*)\d$", "table straße 1", true),
+            ("a|bc*d|^x[0-9]+y", "abd", true),
+            ("^e|bc*d|^x[0-9]+y", "abd", true),
+            ("^e|bc+d|^x[0-9]+y", "abd", false),
+            ("^e|bb+d|^xx[0-9]+y", "xx12y", true),
+            ("^e|bb+d|^xx[0-9]+y", "axx12y", false),
+            ("e|(xx)?bb.*d", "bbad", true),
+            ("e|xx[(]b|c", "c", true),
+            ("e|xx[a|f|g]b", "f", false),
+            ("e|xx[]a|f|g]b", "f", false),
+            ("e|xx[ab[c]f|gg|h]b", "gg", false),
+            (r"e|xx\||gg", "gg", true),
+            ("e|x{0,12}bb", "bb", true),
+            ("e|(?i)x|gg", "gg", true),
         ] {
             let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
             assert_eq!(parsed.is_match(name), expected, "{pattern} {name}");
@@ -284,8 +332,18 @@ mod tests {
         ];
         let all = Names::new(names.into_iter());
         for pattern in [
-            "malloc", "^malloc$", "^malloc", "malloc$", "l|^fr", "(oc|x)$", "none", r"\Afree",
+            "malloc",
+            "^malloc$",
+            "^malloc",
+            "malloc$",
+            "l|^fr",
+            "(oc|x)$",
+            "none",
+            r"\Afree",
             r"mall\z",
+            "^mal+o|free",
+            "^x?$",
+            "mall.*x|^fr+ee$|none",
         ] {
             let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
             let expected = names.map(|name| parsed.is_match(name));
@@ -308,14 +366,11 @@ mod tests {
             ("a(b)?", 0),
             ("a((b|c)|d)", 0),
             ("(?i)a", 0),
-            ("a|[bc]", 0),
+            ("a|[bc]", 1),
         ] {
             let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
-            assert_eq!(
-                parsed.words.map_or(0, |words| words.len()),
-                expected,
-                "{pattern}"
-            );
+            let words = parsed.words.iter().filter(|word| !word.is_part);
+            assert_eq!(words.count(), expected, "{pattern}");
         }
         let grouped = NamePattern::parse("lost (lock|latch)", Compiled::AtFirstUse).unwrap();
         let captured = grouped.captures("he lost latch 1").unwrap();
