@@ -1,5 +1,7 @@
 //! What the functions of a record's stacks mean, by the lexicon.
 
+use std::cell::OnceCell;
+
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{StackId, StackTable};
 
@@ -18,19 +20,14 @@ pub(crate) const GENERAL: [&str; 8] = [
 /// What the functions of a record mean, each looked up once.
 pub(crate) struct Meanings<'b> {
     book: &'b StackTable,
-    /// By number of the frame.
-    of: Vec<Option<&'static Entry>>,
+    /// By number of the frame, when it is first asked for.
+    of: Vec<OnceCell<Option<&'static Entry>>>,
 }
 
 impl<'b> Meanings<'b> {
     pub(crate) fn new(book: &'b StackTable) -> Self {
-        let lexicon = Lexicon::get();
-        let frames = book.frames().iter();
-        let of = frames.map(|frame| lexicon.lookup(Kind::Function, &frame.name));
-        Self {
-            book,
-            of: of.collect(),
-        }
+        let of = vec![OnceCell::new(); book.frames().len()];
+        Self { book, of }
     }
 
     /// The frames of a stack, innermost first.
@@ -40,8 +37,10 @@ impl<'b> Meanings<'b> {
     ) -> impl Iterator<Item = (&'b str, Option<&'static Entry>)> {
         let frames = self.book.stack(stack).frames.iter();
         frames.filter_map(|id| {
-            let entry = self.of.get(id.0 as usize).copied().flatten();
-            Some((self.book.frame(*id)?.name.as_str(), entry))
+            let name = self.book.frame(*id)?.name.as_str();
+            let look = || Lexicon::get().lookup(Kind::Function, name);
+            let entry = self.of.get(id.0 as usize).map(|of| *of.get_or_init(look));
+            Some((name, entry.flatten()))
         })
     }
 

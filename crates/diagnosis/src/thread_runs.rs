@@ -32,15 +32,14 @@ impl<'a> Runs<'a> {
         snapshots.order_by_key(|(at, _)| *at);
         // The number behind those of the book is an empty stack's.
         let numbers = stacks.table.stacks().len();
+        let (mut first_from, mut first_behind) = (places(&snapshots), places(&snapshots));
         let seen: Vec<(usize, RunSeen)> = (0..)
             .zip(&stacks.runs)
-            .map(|(place, run)| {
-                let from = snapshots.partition_point(|(at, _)| *at < run.from);
-                let behind = snapshots.partition_point(|(at, _)| *at <= run.to);
+            .map(move |(place, run)| {
                 let seen = RunSeen {
                     run: place,
-                    from: from as u32,
-                    behind: behind as u32,
+                    from: first_from(run.from) as u32,
+                    behind: first_behind(run.to.saturating_add(1)) as u32,
                     state: Some(run.state),
                 };
                 ((run.stack.0 as usize).min(numbers), seen)
@@ -66,5 +65,17 @@ impl<'a> Runs<'a> {
 
     pub(crate) fn run(&self, seen: &RunSeen) -> Option<&'a ThreadRun> {
         self.runs.get(seen.run as usize)
+    }
+}
+
+/// The place of the first snapshot from a moment on. Runs of one snapshot stand together: the latest place is remembered.
+fn places(snapshots: &[(Millis, u32)]) -> impl FnMut(Millis) -> usize {
+    let mut latest = (0, 0);
+    move |moment| {
+        if latest.0 != moment {
+            let place = snapshots.partition_point(|(at, _)| *at < moment);
+            latest = (moment, place);
+        }
+        latest.1
     }
 }

@@ -92,35 +92,30 @@ impl Threads {
 
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let runs = evidence.runs();
-        let mut changes = Changes::new(runs.snapshots.len());
-        // All who work, without those that match.
-        let mut others = Changes::new(runs.snapshots.len());
-        let (mut threads, mut calls) = (LastAsked::default(), LastAsked::default());
-        let mut add = |(stack, all): (StackId, &[RunSeen])| {
-            let works = self.alone && !evidence.meanings().is_idle(stack);
-            for seen in all {
-                let matches = (self.state.is_none() || seen.state == self.state)
-                    && self.thread.as_ref().is_none_or(|thread| {
-                        let run = runs.run(seen);
-                        run.is_some_and(|run| threads.is_match(thread, &run.name))
-                    })
-                    && self.syscall.as_ref().is_none_or(|wanted| {
-                        let call = runs.run(seen).and_then(|run| run.syscall.as_ref());
-                        call.is_some_and(|call| calls.is_match(wanted, &call.name))
-                    });
-                changes.add(seen, i64::from(matches));
-                others.add(seen, -i64::from(matches && works));
-            }
+        let mut matching = vec![0; runs.snapshots.len()];
+        let matches = |seen: &RunSeen| {
+            let is_in = |wanted: &NamePattern, name: Option<&String>| {
+                name.is_some_and(|name| wanted.is_match(name))
+            };
+            let name = || Some(&runs.run(seen)?.name);
+            let call = || Some(&runs.run(seen)?.syscall.as_ref()?.name);
+            (self.state.is_none() || seen.state == self.state)
+                && (self.thread.as_ref()).is_none_or(|wanted| is_in(wanted, name()))
+                && (self.syscall.as_ref()).is_none_or(|wanted| is_in(wanted, call()))
+        };
+        let mut look = |all: &[RunSeen]| {
+            let found = all.iter().filter(|seen| matches(seen));
+            found.for_each(|seen| add(&mut matching, seen));
         };
         let path = evidence.frames.path(&self.stack, self.direct);
         match path.stacks() {
-            Some(stacks) => stacks.for_each(|stack| add((stack, runs.of(stack)))),
-            None => runs.by_stack().for_each(add),
+            Some(stacks) => stacks.for_each(|stack| look(runs.of(stack))),
+            None => runs.by_stack().for_each(|(_, all)| look(all)),
         }
-        let mut matching = changes.sums();
-        // Who works is looked for where somebody matches: what each function means is looked up for it.
-        if self.alone && matching.iter().any(|count| *count > 0) {
-            alone(evidence, others, &mut matching);
+        if self.alone {
+            let goes_there = |stack| self.stack.is_empty() || path.is_of(stack);
+            let is_other = |stack, seen: &RunSeen| !goes_there(stack) || !matches(seen);
+            alone(evidence, is_other, &mut matching);
         }
         let snapshots = runs.snapshots.iter().zip(matching);
         let snapshots = snapshots.map(|((at, threads), matching)| Snapshot {
@@ -141,67 +136,47 @@ impl Threads {
     }
 }
 
-/// The name that a pattern was asked of last: runs with one stack stand side by side, and most of them have one name.
-#[derive(Default)]
-struct LastAsked<'n>(Option<(&'n str, bool)>);
-
-impl<'n> LastAsked<'n> {
-    fn is_match(&mut self, pattern: &NamePattern, name: &'n str) -> bool {
-        match self.0 {
-            Some((last, is)) if last == name => is,
-            _ => self.0.insert((name, pattern.is_match(name))).1,
-        }
-    }
-}
-
 /// Leaves the number of threads only in snapshots in which nobody of the others was at work. Of a listing without a
 /// thread that each server has only a part was shown: others may have been at work.
-fn alone(evidence: &Evidence, mut others: Changes, matching: &mut [u64]) {
-    let meanings = evidence.meanings();
-    let mut first = Changes::new(matching.len());
-    for (stack, all) in evidence.runs().by_stack() {
-        let mut frames = meanings.frames(stack);
-        let is_first = frames.any(|(name, _)| ALWAYS_THERE.contains(&name));
+fn alone(
+    evidence: &Evidence,
+    mut is_other: impl FnMut(StackId, &RunSeen) -> bool,
+    matching: &mut [u64],
+) {
+    let (runs, table) = (evidence.runs(), &evidence.incident.stacks.table);
+    let mut first = vec![0; matching.len()];
+    for (stack, all) in runs.by_stack() {
+        // What each function means is looked up where somebody is left.
+        if matching.iter().all(|count| *count == 0) {
+            return;
+        }
         // At the start the first thread itself is at work.
-        let works = !meanings.is_idle(stack);
-        for seen in all {
-            first.add(seen, i64::from(is_first));
-            others.add(seen, i64::from(works));
+        if !all.is_empty() && !evidence.meanings().is_idle(stack) {
+            for seen in all.iter().filter(|seen| is_other(stack, seen)) {
+                during(matching, seen).fill(0);
+            }
+        }
+        let mut frames = table.frames_of(stack);
+        if frames.any(|frame| ALWAYS_THERE.contains(&frame.name.as_str())) {
+            all.iter().for_each(|seen| add(&mut first, seen));
         }
     }
-    let counts = others.sums().into_iter().zip(first.sums());
-    for (count, (at_work, first)) in matching.iter_mut().zip(counts) {
-        if at_work > 0 || first == 0 {
+    for (count, first) in matching.iter_mut().zip(first) {
+        if first == 0 {
             *count = 0;
         }
     }
 }
 
-/// How many more or fewer runs each snapshot saw than the one before: each run is added where it begins and taken off
-/// behind its end.
-struct Changes(Vec<i64>);
+/// The numbers of the snapshots that saw a run.
+fn during<'m>(numbers: &'m mut [u64], seen: &RunSeen) -> &'m mut [u64] {
+    let places = seen.from as usize..seen.behind as usize;
+    numbers.get_mut(places).unwrap_or_default()
+}
 
-impl Changes {
-    fn new(snapshots: usize) -> Self {
-        Self(vec![0; snapshots])
-    }
-
-    fn add(&mut self, seen: &RunSeen, times: i64) {
-        for (place, change) in [(seen.from, times), (seen.behind, -times)] {
-            if let Some(sum) = self.0.get_mut(place as usize) {
-                *sum += change;
-            }
-        }
-    }
-
-    /// How many runs each snapshot saw.
-    fn sums(self) -> Vec<u64> {
-        let mut sum: i64 = 0;
-        let sums = self.0.into_iter().map(|change| {
-            sum += change;
-            u64::try_from(sum).unwrap_or(0)
-        });
-        sums.collect()
+fn add(numbers: &mut [u64], seen: &RunSeen) {
+    for number in during(numbers, seen) {
+        *number += 1;
     }
 }
 
