@@ -26,45 +26,53 @@ impl Interned {
     {
         // Statements are long: to compare two is done at the first difference, to hash one is not.
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut texts = Vec::new();
-        let lists = lists
-            .iter()
-            .map(|(_, list)| {
-                of(list)
-                    .map(|(text, sessions)| {
-                        let place = *places.entry(text).or_insert_with(|| {
-                            texts.push(text.to_owned());
-                            texts.len() - 1
-                        });
-                        (place, sessions)
+        let mut texts: Vec<String> = Vec::new();
+        let mut all: Vec<Vec<(usize, u64)>> = Vec::new();
+        for (_, list) in lists {
+            // A second before most sessions stood where they stand now.
+            let mut before = all.last().into_iter().flatten();
+            let places = of(list).map(|(text, sessions)| {
+                let before = before.next().map(|(place, _)| *place);
+                let is_it = |place: &usize| texts.get(*place).is_some_and(|known| *known == text);
+                let place = before.filter(is_it).unwrap_or_else(|| {
+                    *places.entry(text).or_insert_with(|| {
+                        texts.push(text.to_owned());
+                        texts.len() - 1
                     })
-                    .collect()
-            })
-            .collect();
-        Self { texts, lists }
+                });
+                (place, sessions)
+            });
+            let list = places.collect();
+            all.push(list);
+        }
+        Self { texts, lists: all }
     }
 
     /// For each processlist how many sessions have a text that matches, and of how many.
     pub(crate) fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
-        self.each(matches, |texts| {
-            texts.fold((0_u64, 0_u64), |(found, all), (matches, sessions)| {
-                let counted = if matches { sessions } else { 0 };
-                (found.saturating_add(counted), all.saturating_add(sessions))
-            })
-        })
+        let found = self.each(matches, |numbers| numbers.fold(0, u64::saturating_add));
+        let numbers = self
+            .lists
+            .iter()
+            .map(|list| list.iter().map(|(_, number)| *number));
+        let all = numbers.map(|numbers| numbers.fold(0, u64::saturating_add));
+        found.into_iter().zip(all).collect()
     }
 
-    /// What comes out for each processlist, of whether its texts match and their numbers.
+    /// What comes out for each processlist, of the numbers of its texts that match.
     pub(crate) fn each<T>(
         &self,
         matches: impl Fn(&str) -> bool,
-        comes_out: impl Fn(&mut dyn Iterator<Item = (bool, u64)>) -> T,
+        comes_out: impl Fn(&mut dyn Iterator<Item = u64>) -> T,
     ) -> Vec<T> {
         let matching: Vec<bool> = self.texts.iter().map(|text| matches(text)).collect();
+        let is_any = matching.contains(&true);
         let is_matching = |place: usize| matching.get(place).copied().unwrap_or(false);
         let lists = self.lists.iter().map(|list| {
-            let texts = list.iter();
-            comes_out(&mut texts.map(|(place, number)| (is_matching(*place), *number)))
+            let texts = list
+                .iter()
+                .filter(|(place, _)| is_any && is_matching(*place));
+            comes_out(&mut texts.map(|(_, number)| *number))
         });
         lists.collect()
     }

@@ -127,6 +127,10 @@ impl Sessions {
 
     /// The middle value, the lower of two: half of the snapshots show at least as much.
     fn median(&self, of: &[Snapshot], min: u64) -> Option<f64> {
+        // As most are: each is zero, or has no number.
+        if of.iter().all(|one| one.matching == 0) {
+            return of.iter().find_map(|one| self.number(one, min));
+        }
         let mut values: Vec<f64> = of.iter().filter_map(|one| self.number(one, min)).collect();
         values.sort_unstable_by(f64::total_cmp);
         values.get(values.len().saturating_sub(1) / 2).copied()
@@ -140,7 +144,7 @@ impl Sessions {
                 let states = evidence.column(Column::LongestState);
                 states.each(
                     |state| pattern.is_match(state),
-                    |states| (longest(states, self.ahead), 0),
+                    |seconds| (longest(seconds, self.ahead), 0),
                 )
             }
             Which::Like(column, pattern) => {
@@ -195,9 +199,8 @@ impl Sessions {
 }
 
 /// The seconds of the session that has been in such a state for longest; or by how many it is ahead of the next one.
-fn longest(states: &mut dyn Iterator<Item = (bool, u64)>, ahead: bool) -> u64 {
-    let matching = states.filter(|(matches, _)| *matches);
-    let mut seconds: Vec<u64> = matching.map(|(_, seconds)| seconds).collect();
+fn longest(seconds: &mut dyn Iterator<Item = u64>, ahead: bool) -> u64 {
+    let mut seconds: Vec<u64> = seconds.collect();
     seconds.sort_unstable_by(|a, b| b.cmp(a));
     match (ahead, seconds.as_slice()) {
         (true, [first, second, _, ..]) => first - second,
