@@ -82,15 +82,15 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The stacks of the book, each once, with the name of their innermost frame that matches `pattern` on one side of the
-    /// system call boundary and has a caller that matches `under`. With `only_self` it must be the stack's innermost.
+    /// For each stack of the book the name of its innermost frame that matches `pattern` on one side of the system call
+    /// boundary and has a caller that matches `under`. With `only_self` it must be the stack's innermost.
     pub(crate) fn innermost(
         &self,
         pattern: &NamePattern,
         under: Option<&NamePattern>,
         side: Option<FrameSide>,
         only_self: bool,
-    ) -> Vec<(StackId, &'a str)> {
+    ) -> Innermost<'a> {
         let functions = self.matching(pattern);
         let callers = under.map(|under| self.matching(under));
         let is_called = |outer: &[FrameId]| {
@@ -112,10 +112,26 @@ impl<'a> Frames<'a> {
             }
             None
         };
-        let stacks = functions.stacks.iter();
-        stacks
-            .filter_map(|stack| Some((*stack, name_in(*stack)?)))
-            .collect()
+        let mut names = Vec::new();
+        for stack in &functions.stacks {
+            names.resize(self.book.stacks().len(), None);
+            names[stack.0 as usize] = name_in(*stack);
+        }
+        Innermost(names)
+    }
+}
+
+/// See [`Frames::innermost`]. Mostly no stack has such a frame, and it is empty.
+pub(crate) struct Innermost<'a>(Vec<Option<&'a str>>);
+
+impl<'a> Innermost<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Nothing for a number that is not of the book: an empty stack.
+    pub(crate) fn of(&self, stack: StackId) -> Option<&'a str> {
+        self.0.get(stack.0 as usize).copied().flatten()
     }
 }
 

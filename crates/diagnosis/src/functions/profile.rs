@@ -1,12 +1,13 @@
 //! What the processors ran.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{FrameSide, Millis, ProfileCount, StackId, Window};
+use model::{FrameSide, Millis, ProfileCount, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
+use crate::frames::Innermost;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Limits, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
@@ -73,6 +74,12 @@ impl Profile {
         }))
     }
 
+    fn named<'n>(&self, evidence: &Evidence<'n>) -> Innermost<'n> {
+        let (of, under) = (&self.function, self.under.as_ref());
+        let frames = &evidence.frames;
+        frames.innermost(of, under, self.side, self.only_self)
+    }
+
     fn value(&self, counted: &Counted) -> Option<f64> {
         match self.share {
             true => (counted.of > 0).then(|| counted.matching as f64 / counted.of as f64),
@@ -111,13 +118,9 @@ impl Function for Profile {
     }
 
     fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
-        let named = Named::new(self, evidence);
-        let stall = count(self, evidence, &named, |from, to| {
-            evidence.tells_of_stall(from, to)
-        });
-        let before = count(self, evidence, &named, |from, to| {
-            evidence.tells_of_before(from, to)
-        });
+        let named = self.named(evidence);
+        let stall = count(self, evidence, &named, Evidence::tells_of_stall);
+        let before = count(self, evidence, &named, Evidence::tells_of_before);
         let no_times = (stall.covered == 0 || stall.is_without_rate) && !self.share;
         let seen = if stall.profiles == 0 || no_times || stall.lost > stall.of {
             absent(PROFILE)
@@ -138,7 +141,7 @@ impl Function for Profile {
             false => self.value(&before),
         };
         let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
-        measured.each = top(&stall, &named);
+        measured.each = most(stall.by_name).map(str::to_owned);
         if self.share {
             measured.limits = reachable(&sign.limits, baseline);
         }
@@ -147,11 +150,11 @@ impl Function for Profile {
 
     /// Where the server did not run, none of it was in it.
     fn readings(&self, evidence: &Evidence) -> Vec<(Window, f64)> {
-        let named = Named::new(self, evidence);
+        let named = self.named(evidence);
         let profiles = evidence.incident.stacks.profiles.iter();
         profiles
             .map(|profile| {
-                let counted = count(self, evidence, &named, |from, to| {
+                let counted = count(self, evidence, &named, |_, from, to| {
                     (from, to) == (profile.from, profile.to)
                 });
                 let window = Window::new(profile.from, profile.to);
@@ -179,7 +182,7 @@ fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
 
 /// Samples of some stretch of time.
 #[derive(Default)]
-struct Counted {
+struct Counted<'n> {
     matching: u64,
     of: u64,
     /// Busy processors times milliseconds.
@@ -192,11 +195,10 @@ struct Counted {
     share_ms: f64,
     sampled_ms: f64,
     lost: u64,
-    /// By place of the function's name.
-    by_name: Vec<u64>,
+    by_name: BTreeMap<&'n str, u64>,
 }
 
-impl Counted {
+impl Counted<'_> {
     /// The share that it had most of the time: a server that did little and then, in the seconds in which the trouble
     /// began, much has most of its samples of those.
     fn usual_share(&self) -> Option<f64> {
@@ -204,59 +206,16 @@ impl Counted {
     }
 }
 
-/// The functions that a test looks for.
-struct Named<'n> {
-    /// Each once.
-    names: Vec<&'n str>,
-    /// By number of the stack the place in `names`; empty where no stack has one.
-    of: Vec<Option<usize>>,
-}
-
-impl<'n> Named<'n> {
-    fn new(test: &Profile, evidence: &Evidence<'n>) -> Self {
-        let innermost = evidence.frames.innermost(
-            &test.function,
-            test.under.as_ref(),
-            test.side,
-            test.only_self,
-        );
-        let mut names = Vec::new();
-        let mut of = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
-        for (stack, name) in innermost {
-            if of.is_empty() {
-                of = vec![None; evidence.incident.stacks.table.stacks().len()];
-            }
-            let place = *places.entry(name).or_insert_with(|| {
-                names.push(name);
-                names.len() - 1
-            });
-            if let Some(known) = of.get_mut(stack.0 as usize) {
-                *known = Some(place);
-            }
-        }
-        Self { names, of }
-    }
-
-    /// Nothing for a number that is not of the book: an empty stack.
-    fn of(&self, stack: StackId) -> Option<usize> {
-        self.of.get(stack.0 as usize).copied().flatten()
-    }
-}
-
-fn count(
+fn count<'n>(
     test: &Profile,
-    evidence: &Evidence,
-    named: &Named,
-    tells: impl Fn(Millis, Millis) -> bool,
-) -> Counted {
-    let mut counted = Counted {
-        by_name: vec![0; named.names.len()],
-        ..Counted::default()
-    };
+    evidence: &Evidence<'n>,
+    named: &Innermost<'n>,
+    tells: impl Fn(&Evidence<'n>, Millis, Millis) -> bool,
+) -> Counted<'n> {
+    let mut counted = Counted::default();
     let callers = &evidence.incident.stacks.callers;
     let profiles = evidence.incident.stacks.profiles.iter().enumerate();
-    for (index, profile) in profiles.filter(|(_, profile)| tells(profile.from, profile.to)) {
+    for (index, profile) in profiles.filter(|(_, one)| tells(evidence, one.from, one.to)) {
         counted.profiles += 1;
         counted.is_without_rate |= profile.hz == 0;
         let covered = profile.to.saturating_sub(profile.from);
@@ -272,15 +231,14 @@ fn count(
         counted.of = counted.of.saturating_add(of);
         let mut matching: u64 = 0;
         // Mostly no stack of the record has one.
-        let rows = (!named.of.is_empty()).then_some(&sampled.rows);
+        let rows = (!named.is_empty()).then_some(&sampled.rows);
         for (stack, server, count) in rows.into_iter().flatten() {
             if (test.machine || *server)
                 && let Some(name) = named.of(*stack)
             {
                 matching = count.saturating_add(matching);
-                if let Some(by_name) = counted.by_name.get_mut(name) {
-                    *by_name = count.saturating_add(*by_name);
-                }
+                let by_name = counted.by_name.entry(name).or_default();
+                *by_name = count.saturating_add(*by_name);
             }
         }
         let rows = callers.iter().filter(|one| one.profile == index);
@@ -290,9 +248,8 @@ fn count(
             && most > matching
         {
             // Samples of its own function are among them.
-            if let Some(by_name) = counted.by_name.get_mut(name) {
-                *by_name = most.max(*by_name);
-            }
+            let by_name = counted.by_name.entry(name).or_default();
+            *by_name = most.max(*by_name);
             matching = most;
         }
         counted.matching = counted.matching.saturating_add(matching);
@@ -308,18 +265,12 @@ fn count(
 
 /// The function that matches and had most samples with those of what it called. Such functions may
 /// include each other and the profile's own rows: the largest is what is sure.
-fn most_of_callers<'p>(
+fn most_of_callers<'p, 'n>(
     test: &Profile,
-    named: &Named,
+    named: &Innermost<'n>,
     rows: impl Iterator<Item = &'p ProfileCount>,
-) -> Option<(usize, u64)> {
+) -> Option<(&'n str, u64)> {
     let rows = rows.filter(|row| test.machine || row.server);
     rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)
-}
-
-/// The function that matched most often; of equal ones the first by name.
-fn top(counted: &Counted, named: &Named) -> Option<String> {
-    let counts = named.names.iter().zip(counted.by_name.iter().copied());
-    most(counts).map(|name| (*name).to_owned())
 }
