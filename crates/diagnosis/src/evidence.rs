@@ -359,12 +359,8 @@ fn after_begin(from: Millis, to: Millis) -> Window {
 /// it would else be a small part of what came after.
 fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window) -> Vec<Window> {
     let alone = stall.length() < SLICE_MS && stall.to < reach.to;
-    let mut all = match alone {
-        true => vec![begin(stall.from, stall.to)],
-        false => Vec::new(),
-    };
-    all.extend(slices(reach, begin));
-    all
+    let alone = alone.then(|| begin(stall.from, stall.to)).into_iter();
+    alone.chain(slices(reach, begin)).collect()
 }
 
 fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
@@ -383,10 +379,8 @@ fn steps(stall: Window, slice: Millis, window: fn(Millis, Millis) -> Window) -> 
     if begins.last() != Some(&room) {
         begins.push(room);
     }
-    begins
-        .into_iter()
-        .map(|begin| window(stall.from + begin, stall.from + begin + slice))
-        .collect()
+    let begins = begins.into_iter().map(|begin| stall.from + begin);
+    begins.map(|from| window(from, from + slice)).collect()
 }
 
 /// Texts of a kind, of more than `most` an even selection. One that cannot be read is left out: it
@@ -396,15 +390,11 @@ fn read<'a, T: Deserialize<'a>>(
     kind: TextKind,
     most: usize,
 ) -> Vec<(Millis, T)> {
-    let texts: Vec<_> = incident
-        .texts
-        .iter()
-        .filter(|timed| timed.text.kind() == kind)
-        .collect();
+    let texts = incident.texts.iter();
+    let texts: Vec<_> = texts.filter(|timed| timed.text.kind() == kind).collect();
     let step = texts.len().div_ceil(most).max(1);
-    texts
-        .into_iter()
-        .step_by(step)
+    let chosen = texts.into_iter().step_by(step);
+    chosen
         .filter_map(|timed| Some((timed.at, serde_json::from_str(timed.text.body()).ok()?)))
         .collect()
 }

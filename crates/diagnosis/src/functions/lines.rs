@@ -288,9 +288,7 @@ fn count(test: &Lines, status: &Status) -> Option<Counted> {
 /// A line without its date and time, short.
 fn quote(line: &str) -> String {
     let is_time = |word: &str| {
-        word.bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_digit())
+        word.starts_with(|c: char| c.is_ascii_digit())
             && word
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || b"-:.TZ+".contains(&byte))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Millis, QueryClass, QueryDigest, QueryMethod, Window};
+use model::{Millis, QueryDigest, QueryMethod, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
@@ -146,18 +146,14 @@ impl Function for Statements {
 
     fn measure(&self, sign: &Sign, evidence: &Evidence) -> Measured {
         let stall = self.ways().find_map(|way| {
-            let counted = count(self, evidence, way, |from, to| {
-                evidence.tells_of_stall(from, to)
-            });
+            let counted = count(self, evidence, way, Evidence::tells_of_stall);
             Some((way, counted?))
         });
         let missing = self.source();
         let enough = |counted: &Counted| counted.statements >= self.min_statements;
         let (way, seen, baseline) = match &stall {
             Some((way, counted)) if enough(counted) => {
-                let before = count(self, evidence, *way, |from, to| {
-                    evidence.tells_of_before(from, to)
-                });
+                let before = count(self, evidence, *way, Evidence::tells_of_before);
                 let baseline = before
                     .filter(|before| self.counting == Counting::PerSecond || enough(before))
                     .and_then(|before| self.value(&before));
@@ -211,18 +207,18 @@ struct Counted {
 }
 
 /// Nothing when this way looked at no such time.
-fn count(
+fn count<'e>(
     test: &Statements,
-    evidence: &Evidence,
+    evidence: &Evidence<'e>,
     way: QueryMethod,
-    tells: impl Fn(Millis, Millis) -> bool,
+    tells: impl Fn(&Evidence<'e>, Millis, Millis) -> bool,
 ) -> Option<Counted> {
     let mut counted: Option<Counted> = None;
     // The same classes stand in digest after digest.
     let mut known: HashMap<&str, bool> = HashMap::new();
     for timed in &evidence.incident.queries {
         let window = timed.window;
-        if timed.digest.method != way || !tells(window.from, window.to) {
+        if timed.digest.method != way || !tells(evidence, window.from, window.to) {
             continue;
         }
         let counted = counted.get_or_insert_default();
@@ -248,23 +244,13 @@ fn add<'d>(
         if let Some(seconds) = seconds {
             *counted.seconds.get_or_insert(0.0) += seconds;
         }
-        if matches(test, class, known) {
+        let is_kind = |kind: &String| kind.eq_ignore_ascii_case(&class.kind);
+        let text = class.fingerprint.as_str();
+        let is_like =
+            |pattern: &NamePattern| *known.entry(text).or_insert_with(|| pattern.is_match(text));
+        if test.class.as_ref().is_none_or(is_kind) && test.statement.as_ref().is_none_or(is_like) {
             counted.matching = counted.matching.saturating_add(class.count);
             counted.matching_seconds += seconds.unwrap_or(0.0);
         }
     }
-}
-
-fn matches<'d>(
-    test: &Statements,
-    class: &'d QueryClass,
-    known: &mut HashMap<&'d str, bool>,
-) -> bool {
-    test.class
-        .as_ref()
-        .is_none_or(|kind| kind.eq_ignore_ascii_case(&class.kind))
-        && test.statement.as_ref().is_none_or(|regex| {
-            let text = class.fingerprint.as_str();
-            *known.entry(text).or_insert_with(|| regex.is_match(text))
-        })
 }

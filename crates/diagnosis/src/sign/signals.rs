@@ -79,15 +79,10 @@ fn one(
     let expression = test.expression.bound(each.as_deref());
     let windows = windows(sign.over, evidence);
     let values = evaluate::values(&expression, evidence.incident, &windows);
-    let mut lacking = PerNames::default();
-    let mut seen: Vec<Seen> = values
-        .into_iter()
-        .zip(truths(&sign.only_if, &windows))
-        .map(|(value, truth)| {
-            see(value, truth, |names| {
-                lacking.get(names, |names| evidence.server_lacks(names))
-            })
-        })
+    let mut lacks = remembered(|names| evidence.server_lacks(names));
+    let seen = values.into_iter().zip(truths(&sign.only_if, &windows));
+    let mut seen: Vec<Seen> = seen
+        .map(|(value, truth)| see(value, truth, &mut lacks))
         .collect();
     if !sign.left_out_if.is_empty() {
         let out = truths(&sign.left_out_if, &windows);
@@ -99,11 +94,8 @@ fn one(
     }
     // Where signals were not followed but read once, the slices around that reading are all there is.
     if seen.iter().any(|one| !matches!(one, Seen::Absent(_))) {
-        let mut sparse = PerNames::default();
-        seen.retain(|one| match one {
-            Seen::Absent(names) => !sparse.get(names, |names| evidence.are_sparse(names)),
-            _ => true,
-        });
+        let mut sparse = remembered(|names| evidence.are_sparse(names));
+        seen.retain(|one| !matches!(one, Seen::Absent(names) if sparse(names)));
     }
     let baseline = evidence.baseline.and_then(|window| {
         let values = evaluate::values(&expression, evidence.incident, &[window]);
@@ -155,20 +147,11 @@ fn see(value: Value, truth: Truth, lacks: impl FnOnce(&Missing) -> bool) -> Seen
     }
 }
 
-/// What was found out about names; window after window asks for the same.
-#[derive(Default)]
-struct PerNames(Vec<(Missing, bool)>);
-
-impl PerNames {
-    fn get(&mut self, names: &Missing, find: impl FnOnce(&BTreeSet<String>) -> bool) -> bool {
-        let mut known = self.0.iter();
-        if let Some((_, found)) =
-            known.find(|(known, _)| Rc::ptr_eq(known, names) || known == names)
-        {
-            return *found;
-        }
-        let found = find(names);
-        self.0.push((Rc::clone(names), found));
-        found
+/// What is found out about names: window after window asks for the same.
+fn remembered(find: impl Fn(&BTreeSet<String>) -> bool) -> impl FnMut(&Missing) -> bool {
+    let mut latest: Option<(Missing, bool)> = None;
+    move |names| match &latest {
+        Some((known, found)) if Rc::ptr_eq(known, names) => *found,
+        _ => latest.insert((Rc::clone(names), find(names))).1,
     }
 }
