@@ -53,14 +53,13 @@ impl<'a> Status<'a> {
         let mut after_rule = false;
         while let Some(line) = lines.next() {
             let is_line_a_rule = is_rule(line);
-            let heading = line.trim();
             if after_rule
                 && !is_line_a_rule
-                && !heading.is_empty()
                 && lines.peek().is_some_and(|next| is_rule(next))
+                && !line.trim().is_empty()
             {
                 let next = Section {
-                    heading: Some(heading),
+                    heading: Some(line.trim()),
                     lines: Vec::new(),
                 };
                 sections.push(std::mem::replace(&mut section, next));
@@ -102,8 +101,8 @@ fn offset_behind(line: &str, text: &str) -> usize {
 
 /// The lines of dashes around a heading.
 fn is_rule(line: &str) -> bool {
-    let line = line.trim();
-    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+    let line = line.trim_start();
+    line.starts_with("---") && line.trim_end().bytes().all(|byte| byte == b'-')
 }
 
 /// The part of a line that is looked at.
