@@ -43,6 +43,9 @@ const SEMAPHORES_MAX: usize = 200;
 /// Readings at the most of something that was taken once, or a few times, and not followed.
 const SPARSE_MAX: usize = 3;
 
+/// How the names of facts begin that tell what was captured.
+const CAPTURED: &str = "capture.";
+
 /// What the signs are tested on.
 pub(crate) struct Evidence<'a> {
     pub(crate) incident: &'a Incident,
@@ -64,6 +67,8 @@ pub(crate) struct Evidence<'a> {
     statuses: OnceCell<Vec<Status<'a>>>,
     /// What the sessions of the processlists were in, by column.
     columns: [OnceCell<Interned>; 5],
+    /// Facts of a capture are there.
+    has_captured: bool,
     /// Names that were asked for, and whether the server has none such.
     lacking: RefCell<HashMap<String, bool>>,
     /// See [`Evidence::in_statements`].
@@ -133,6 +138,8 @@ impl<'a> Evidence<'a> {
             semaphores: OnceCell::new(),
             statuses: OnceCell::new(),
             columns: Default::default(),
+            has_captured: (incident.facts.iter())
+                .any(|timed| timed.fact.name.starts_with(CAPTURED)),
             lacking: RefCell::default(),
             in_statements: OnceCell::new(),
             frames: Frames::new(&incident.stacks.table),
@@ -278,7 +285,8 @@ impl<'a> Evidence<'a> {
 
     /// What the import of captures says of one thing that it read.
     pub(crate) fn captured(&self, what: &str) -> Option<&str> {
-        self.incident.fact(&format!("capture.{what}"))
+        let known = || self.incident.fact(&format!("{CAPTURED}{what}"));
+        self.has_captured.then(known)?
     }
 
     /// The time in which lines of a log tell of the stall.

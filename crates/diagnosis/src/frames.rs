@@ -12,7 +12,7 @@ use crate::names::{NamePattern, Names};
 
 /// Which frames of a book a pattern matches.
 struct Matching {
-    /// By number of the frame.
+    /// By number of the frame; empty where none does.
     frames: Vec<bool>,
     /// The stacks in which one of them stands, each once. Most patterns of a catalogue match nothing
     /// in a record, and the others little: no other stack need be looked at.
@@ -58,8 +58,7 @@ impl<'a> Frames<'a> {
         let standing = self.standing.get_or_init(|| standing(self.book));
         let matching = (0..).zip(&frames).filter(|(_, matches)| **matches);
         let stands = matching.flat_map(|(frame, _)| standing.of(frame));
-        // Most patterns of a catalogue match nothing.
-        let is_any = frames.contains(&true);
+        let is_any = !frames.is_empty();
         let mut is_there = vec![false; if is_any { self.book.stacks().len() } else { 0 }];
         stands.for_each(|stack| is_there[*stack as usize] = true);
         let stacks = (0..).zip(is_there).filter(|(_, is)| *is);

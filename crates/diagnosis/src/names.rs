@@ -96,9 +96,9 @@ impl NamePattern {
         })
     }
 
-    /// For each of these names whether it matches.
+    /// For each of these names whether it matches; empty where none does.
     pub(crate) fn matches(&self, names: &Names<'_>) -> Vec<bool> {
-        let mut matches = vec![false; names.names.len()];
+        let mut matches = Vec::new();
         for word in &self.words {
             names.mark(word, |name| self.is_match_by(word, name), &mut matches);
         }
@@ -251,10 +251,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn mark(&self, word: &Word, is_match: impl Fn(&str) -> bool, matches: &mut [bool]) {
+    fn mark(&self, word: &Word, is_match: impl Fn(&str) -> bool, matches: &mut Vec<bool>) {
         let mut mark = |(name, place): (&str, usize)| {
-            if let Some(matches) = matches.get_mut(place) {
-                *matches = *matches || is_match(name);
+            if is_match(name) {
+                matches.resize(self.names.len(), false);
+                matches[place] = true;
             }
         };
         if word.begins {
@@ -347,7 +348,10 @@ mod tests {
         ] {
             let parsed = NamePattern::parse(pattern, Compiled::Now).unwrap();
             let expected = names.map(|name| parsed.is_match(name));
-            assert_eq!(parsed.matches(&all), expected, "{pattern}");
+            let mut matches = parsed.matches(&all);
+            assert_eq!(matches.is_empty(), !expected.contains(&true), "{pattern}");
+            matches.resize(names.len(), false);
+            assert_eq!(matches, expected, "{pattern}");
             let text = names.join("\n");
             assert!(
                 parsed.may_match_in(&text) || !expected.contains(&true),
