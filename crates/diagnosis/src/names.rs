@@ -9,8 +9,8 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 /// Longest pattern that is shown whole, in bytes.
 const SHORT: usize = 48;
 
-/// A regular expression. One that only stands for words, as most do, is compared as words; of others is asked only what
-/// has a word that must be in it.
+/// A regular expression. One that only stands for words, as most do, is compared as words. Of many names others are asked
+/// only of those with a word that must be there.
 #[derive(Debug, Clone)]
 pub(crate) struct NamePattern {
     text: String,
@@ -70,12 +70,10 @@ impl NamePattern {
     }
 
     pub(crate) fn is_match(&self, name: &str) -> bool {
-        let mut words = self.words.iter();
-        words.any(|word| self.is_match_by(word, name))
-    }
-
-    fn is_match_by(&self, word: &Word, name: &str) -> bool {
-        word.is_match(name) && (!word.is_part || self.compiled().is_match(name.as_bytes()))
+        match self.words.iter().any(|word| word.is_part) {
+            true => self.compiled().is_match(name.as_bytes()),
+            false => self.words.iter().any(|word| word.is_match(name)),
+        }
     }
 
     /// What its groups stand for in a text that matches.
@@ -100,7 +98,7 @@ impl NamePattern {
     pub(crate) fn matches(&self, names: &Names<'_>) -> Vec<bool> {
         let mut matches = Vec::new();
         for word in &self.words {
-            names.mark(word, |name| self.is_match_by(word, name), &mut matches);
+            names.mark(word, self, &mut matches);
         }
         matches
     }
@@ -251,9 +249,9 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn mark(&self, word: &Word, is_match: impl Fn(&str) -> bool, matches: &mut Vec<bool>) {
+    fn mark(&self, word: &Word, of: &NamePattern, matches: &mut Vec<bool>) {
         let mut mark = |(name, place): (&str, usize)| {
-            if is_match(name) {
+            if word.is_match(name) && (!word.is_part || of.is_match(name)) {
                 matches.resize(self.names.len(), false);
                 matches[place] = true;
             }
