@@ -7,7 +7,7 @@ use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
-use crate::line::{Line, joined};
+use crate::line::Line;
 use crate::read::{Read, Workload, counted};
 
 pub(crate) static SLOW: Format = Format {
@@ -110,8 +110,25 @@ pub(crate) fn is_whole(bytes: &[u8]) -> Option<LogKind> {
     (is_opening || sql::log::log_kind(first) == Some(kind)).then_some(kind)
 }
 
+/// A file with more bytes was not pasted: it is a server's own, and nobody's words stand in it.
+const PASTED_BYTES_MAX: usize = 1 << 20;
+
 /// A log that is a file of its own; of its statements only those of a stretch, where one is given.
 pub(crate) fn whole(kind: LogKind, bytes: &[u8], interval: Option<Interval>) -> Read {
+    let text = match bytes.len() <= PASTED_BYTES_MAX {
+        true => std::str::from_utf8(bytes).ok(),
+        false => None,
+    };
+    match text {
+        Some(text) => {
+            let text = without_prose(kind, text.split('\n'));
+            digested(kind, text.as_bytes(), interval)
+        }
+        None => digested(kind, bytes, interval),
+    }
+}
+
+fn digested(kind: LogKind, bytes: &[u8], interval: Option<Interval>) -> Read {
     let us = |ms: i64| ms.saturating_mul(1000);
     let mut digester = Digester::new(Options {
         since_us: interval.map(|(from, _)| us(from)),
@@ -198,23 +215,27 @@ fn span(seconds: i64) -> String {
 
 /// Lines of a log in a text.
 fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
-    let text = match kind {
-        LogKind::Slow => without_remarks(lines),
-        LogKind::General => joined(lines),
-    };
-    whole(kind, text.as_bytes(), None)
+    let text = without_prose(kind, lines.iter().map(|line| line.text.as_ref()));
+    digested(kind, text.as_bytes(), None)
+}
+
+/// The lines without what people write between two entries, and behind the last one.
+fn without_prose<'a>(kind: LogKind, lines: impl Iterator<Item = &'a str>) -> String {
+    match kind {
+        LogKind::Slow => slow_without_prose(lines),
+        LogKind::General => general_without_prose(lines),
+    }
 }
 
 /// Of a longer statement nobody asks whether a string is open at its end.
 const LEXED_BYTES_MAX: usize = 8 << 10;
 
-/// The lines without what people write between two entries: behind the end of a statement come the head of the next entry,
-/// or more statements.
-fn without_remarks(lines: &[Line<'_>]) -> String {
+/// Behind the end of a statement of a slow log come the head of the next entry, or more statements.
+fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut kept = String::new();
     let (mut statement, mut is_over) = (String::new(), true);
     for line in lines {
-        let text = line.trimmed();
+        let text = line.trim_ascii();
         let is_head = text.starts_with('#') || sets_session(text) || is_log_opening(text);
         let goes_on = || {
             let class = sql::statement_class(text);
@@ -232,10 +253,63 @@ fn without_remarks(lines: &[Line<'_>]) -> String {
         } else {
             continue;
         }
-        kept.push_str(&line.text);
+        kept.push_str(line);
         kept.push('\n');
     }
     kept
+}
+
+/// An entry of a general log ends where the next one begins, or where its statement is over. One that is no statement has
+/// one line.
+fn general_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut kept = String::new();
+    let mut statement: Option<String> = None;
+    let mut more: Vec<&str> = Vec::new();
+    for line in lines {
+        let is_entry = sql::log::log_kind(line.as_bytes()) == Some(LogKind::General);
+        if !is_entry && !is_log_opening(line.trim_ascii()) {
+            more.push(line);
+            continue;
+        }
+        push_rest(&mut kept, statement.take(), &mut more);
+        kept.push_str(line);
+        kept.push('\n');
+        statement = first_line(line).map(str::to_owned);
+    }
+    push_rest(&mut kept, statement, &mut more);
+    kept
+}
+
+/// What an entry says in its first line, if that is a statement: `\t    5 Query\tselect 1`.
+fn first_line(entry: &str) -> Option<&str> {
+    let commands = [" Query", " Execute", " Prepare"].into_iter();
+    let behind = commands.filter_map(|command| {
+        let (before, rest) = entry.split_once(command)?;
+        let is_word = rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_whitespace());
+        is_word.then_some((before.len(), rest.trim_ascii_start()))
+    });
+    behind.min_by_key(|(at, _)| *at).map(|(_, rest)| rest)
+}
+
+/// The lines below the first one of an entry that are of its statement.
+fn push_rest(kept: &mut String, statement: Option<String>, lines: &mut Vec<&str>) {
+    let lines = std::mem::take(lines);
+    let Some(mut statement) = statement.filter(|_| !lines.is_empty()) else {
+        return;
+    };
+    for line in &lines {
+        statement.push('\n');
+        statement.push_str(line);
+    }
+    let behind = statement.get(sql::end_of_statement(&statement)..);
+    let others = match behind.unwrap_or_default() {
+        "" => 0,
+        behind => behind.split('\n').count(),
+    };
+    for line in lines.iter().take(lines.len().saturating_sub(others)) {
+        kept.push_str(line);
+        kept.push('\n');
+    }
 }
 
 #[cfg(test)]
@@ -284,8 +358,47 @@ mod tests {
         ] {
             let text = SLOW.replacen("select * from t where a = 'secret';\n", statement, 1);
             let lines = crate::clean::lines(&text);
-            assert_eq!(without_remarks(&lines).trim_end(), text.trim_end());
+            let lines = lines.iter().map(|line| line.text.as_ref());
+            assert_eq!(
+                without_prose(LogKind::Slow, lines).trim_end(),
+                text.trim_end()
+            );
         }
+    }
+
+    #[test]
+    fn what_people_write_below_an_entry_of_a_general_log_is_no_statement() {
+        let log = "2026-11-21T10:00:00.000000Z\t    5 Connect\tapp@web on shop\n\
+            2026-11-21T10:00:01.000000Z\t    5 Query\tupdate t\nset a = 'x;\ny'\nwhere id = 7\n\
+            2026-11-21T10:00:02.000000Z\t    5 Execute\tselect 1\n\
+            2026-11-21T10:00:03.000000Z\t    5 Quit\t\n";
+        let remark = "Alice says that it is slow since Monday\nher password is hunter2\n";
+        let plain = whole(LogKind::General, log.as_bytes(), None);
+        let class = |read: &Read| read.workload[0].digest.classes.clone();
+        assert!(format!("{:?}", class(&plain)).contains("update t set a = ? where id = ?"));
+        for entry in ["on shop\n", "where id = 7\n", "select 1\n", "Quit\t\n"] {
+            let text = log.replacen(entry, &format!("{entry}{remark}"), 1);
+            let lines = text.lines().zip(1..);
+            let lines: Vec<Line<'_>> = lines
+                .map(|(line, number)| Line {
+                    number,
+                    text: line.into(),
+                })
+                .collect();
+            for read in [
+                whole(LogKind::General, text.as_bytes(), None),
+                read(LogKind::General, &lines),
+            ] {
+                assert_eq!(class(&read), class(&plain), "{text}");
+                let told = format!("{:?}", read.workload[0].digest);
+                for word in ["Alice", "alice", "Monday", "monday", "hunter2"] {
+                    assert!(!told.contains(word), "{word}: {told}");
+                }
+            }
+        }
+        let text = SLOW.to_owned() + remark;
+        let read = whole(LogKind::Slow, text.as_bytes(), None);
+        assert!(!format!("{:?}", read.workload[0].digest).contains("hunter2"));
     }
 
     #[test]

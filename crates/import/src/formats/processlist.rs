@@ -156,6 +156,8 @@ struct Reader<'a> {
     sessions: usize,
     /// The row that is being read, field by field.
     fields: Vec<(&'a str, Cow<'a, str>)>,
+    /// Where lines of the last field's value begin, but for the first: the blank before each.
+    breaks: Vec<usize>,
     /// The list has a row a paragraph: it has no rows of another form until a head begins another list.
     is_vertical: bool,
     /// The last row of a box has no end on its line, and its statement may go on below with a table in a literal.
@@ -194,6 +196,7 @@ impl<'a> Reader<'a> {
         } else if !self.is_vertical && !self.is_in_statement() && self.is_row(&cells) {
             self.row(line, &cells);
         } else if let Some((name, value)) = name_and_value {
+            self.end_value();
             self.fields
                 .push((name, Cow::Borrowed(value_notes::without(value.trim()))));
         } else {
@@ -209,8 +212,34 @@ impl<'a> Reader<'a> {
             .filter(|_| !text.is_empty() && value_goes_on(text))
         {
             let value = value.to_mut();
+            self.breaks.push(value.len());
             value.push(' ');
             value.push_str(text);
+        }
+    }
+
+    /// Leaves out what people wrote below a statement.
+    fn end_value(&mut self) {
+        let breaks = std::mem::take(&mut self.breaks);
+        if breaks.is_empty() || !self.is_in_statement() {
+            return;
+        }
+        let Some((_, value)) = self.fields.last_mut() else {
+            return;
+        };
+        let mut lines = String::with_capacity(value.len());
+        let mut from = 0;
+        for at in breaks {
+            lines.push_str(value.get(from..at).unwrap_or_default());
+            lines.push('\n');
+            from = at + 1;
+        }
+        lines.push_str(value.get(from..).unwrap_or_default());
+        let end = sql::end_of_statement(&lines);
+        if end < lines.len() {
+            value
+                .to_mut()
+                .truncate(lines.get(..end).unwrap_or_default().trim_end().len());
         }
     }
 
@@ -284,6 +313,7 @@ impl<'a> Reader<'a> {
     }
 
     fn end_row(&mut self) {
+        self.end_value();
         let fields = self.fields.as_slice();
         let is_row = fields
             .iter()
@@ -435,6 +465,24 @@ mod tests {
         );
         let list = &lists(&text)[0];
         assert_eq!(list.sessions, 1);
+    }
+
+    #[test]
+    fn what_people_write_below_a_statement_is_none_of_it() {
+        let row = |id: u8, info: &str| {
+            format!(
+                "***** {id}. row *****\n     Id: {id}\n   User: app\nCommand: Query\n   Time: 12\n  State: updating\n   Info: {info}\n"
+            )
+        };
+        let remark = "her password is hunter2\nThanks, Alice";
+        let first = "update t\nset a = 1\nwhere b = 'x'";
+        for info in [first, "select 1", "call p(1)"] {
+            let text = row(1, &format!("{info}\n{remark}")) + &row(2, &format!("{info}\n{remark}"));
+            let list = &lists(&text)[0];
+            assert_eq!(list.sessions, 2, "{text}");
+            let plain = &lists(&(row(1, info) + &row(2, info)))[0];
+            assert_eq!(list, plain, "{text}");
+        }
     }
 
     /// A statement may begin with a row's number within its literal, and a terminal may have cut a row.

@@ -286,10 +286,14 @@ fn read(lines: &[Line<'_>]) -> Read {
         // Numbers are read from all lines, and those are kept that can be nobody's.
         let is_known = |text: &str| is_server_line(text) || is_monitor_detail(text);
         let own = server_text::innodb::without_remarks(&text, is_known);
-        let has_remarks = own.len() < text.len();
-        let statuses = taken.texts.iter_mut().filter(|_| has_remarks);
-        for status in statuses.filter(|text| text.kind() == TextKind::InnodbStatus) {
-            *status = server_text::innodb_status(&own);
+        if own.has_other_statements {
+            // Waits tell the statement of whoever holds a latch.
+            taken.texts = server::innodb_taken(&own.text).texts;
+        } else if own.text.len() < text.len() {
+            let statuses = taken.texts.iter_mut();
+            for status in statuses.filter(|text| text.kind() == TextKind::InnodbStatus) {
+                *status = server_text::innodb_status(&own.text);
+            }
         }
         // A log line is no status: only what holds something of InnoDB's is kept as one.
         let has_status = !taken.readings.is_empty() || has_innodb(&text);
@@ -555,6 +559,23 @@ mod tests {
             }
             assert!(kept.contains("Number of rows inserted 1"), "{kept}");
         }
+    }
+
+    #[test]
+    fn what_people_write_behind_a_statement_is_not_kept() {
+        let text = "---TRANSACTION 5, ACTIVE 3 sec\nMySQL thread id 5, OS thread handle 140, query id 9 localhost root updating\n\
+            update acme set a = 1\nher password is hunter2 and her card 4111\n\
+            ---TRANSACTION 6, ACTIVE 3 sec\nMySQL thread id 6, OS thread handle 141, query id 9 localhost root\n\
+            see, Alice says that it is this one\n\
+            --Thread 141 has waited at buf0buf.cc line 3 for 241.00 seconds the semaphore:\nX-lock on RW-latch at 0x7f created in file buf0buf.cc line 5\n\
+            a writer (thread id 140) has reserved it in mode  exclusive\nnumber of readers 0, waiters flag 1\n";
+        let read = read(&clean::lines(text));
+        let kept = format!("{:?}", read.texts);
+        for word in ["hunter2", "4111", "Alice", "password"] {
+            assert!(!kept.contains(word), "{word}: {kept}");
+        }
+        assert!(kept.contains("update acme set a = ?"), "{kept}");
+        assert!(kept.contains("---TRANSACTION 6, ACTIVE 3 sec"), "{kept}");
     }
 
     #[test]

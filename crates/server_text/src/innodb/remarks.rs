@@ -2,9 +2,10 @@
 //!
 //! A status of a server has nothing else in it. One that somebody pasted into a ticket may have a sentence between two
 //! sections, and nothing is left out of what stands outside of statements. InnoDB's own lines there are made of a few
-//! hundred words: a line in which another one stands is somebody's.
+//! hundred words: a line in which another one stands is somebody's. A statement of a transaction ends where prose begins
+//! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
-use super::lines::{Kind, Lines};
+use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
 use crate::error_log::is_message_word;
 
@@ -26,29 +27,86 @@ const WORDS: [&str; 14] = [
     "youngs",
 ];
 
+/// Stands for what is no statement.
+const GONE: &str = "?";
+
 /// Longest number with what stands behind it: hexadecimal digits of a thread.
 const NUMBER_BYTES_MAX: usize = 20;
 
 /// Hexadecimal digits that begin with a letter are a thread from here on.
 const THREAD_BYTES_MIN: usize = 8;
 
+/// A status without what people wrote between its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithoutRemarks {
+    /// The status.
+    pub text: String,
+    /// What stood in place of a statement, or behind one, is left out.
+    pub has_other_statements: bool,
+}
+
 /// The status without such lines. `is_known` are lines that are InnoDB's whatever words they have.
-pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> String {
+pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRemarks {
     let text = unescaped(text);
-    let mut kept = String::with_capacity(text.len());
+    let mut out = WithoutRemarks {
+        text: String::with_capacity(text.len()),
+        has_other_statements: false,
+    };
+    let mut statement: Vec<Line<'_>> = Vec::new();
+    // Elsewhere InnoDB tells in its own prose what is wrong with a foreign key.
+    let mut is_of_transaction = false;
     for line in Lines::new(&text) {
+        if line.kind == Kind::Statement && is_of_transaction {
+            statement.push(line);
+            continue;
+        }
+        out.statement(&mut statement);
+        is_of_transaction = line.kind == Kind::Thread;
         let is_remark = line.kind == Kind::Own
             && !line.has_form
             && !is_known(line.stem.trim_start())
             && !line.stem.split(|c: char| !is_of_word(c)).all(is_own);
         if !is_remark {
-            kept.push_str(line.raw);
-            if !line.is_last {
-                kept.push('\n');
+            out.line(&line, line.raw);
+        }
+    }
+    out.statement(&mut statement);
+    out
+}
+
+impl WithoutRemarks {
+    fn line(&mut self, line: &Line<'_>, text: &str) {
+        self.text.push_str(text);
+        if !line.is_last {
+            self.text.push('\n');
+        }
+    }
+
+    /// The lines where a transaction's statement stands: those of them that are one.
+    fn statement(&mut self, lines: &mut Vec<Line<'_>>) {
+        if lines.is_empty() {
+            return;
+        }
+        let lines = std::mem::take(lines);
+        let stems: Vec<&str> = lines.iter().map(|line| line.stem).collect();
+        let kept = sql::statement_within(&stems.join("\n"));
+        // That a transaction has a statement is evidence, whatever stands there.
+        let mut is_missing = kept.is_empty();
+        let mut at = 0;
+        for line in &lines {
+            let is_kept = kept.contains(&at);
+            at += line.stem.len() + 1;
+            if is_kept || line.stem.is_empty() {
+                self.line(line, line.raw);
+                continue;
+            }
+            self.has_other_statements = true;
+            if is_missing {
+                self.line(line, GONE);
+                is_missing = false;
             }
         }
     }
-    kept
 }
 
 fn is_of_word(c: char) -> bool {
@@ -89,7 +147,7 @@ mod tests {
     #[test]
     fn a_status_alone_stays_as_it_is() {
         for status in [STATUS.to_owned(), STATUS.trim_end().to_owned()] {
-            assert_eq!(without_remarks(&status, |_| false), status);
+            assert_eq!(without_remarks(&status, |_| false).text, status);
         }
     }
 
@@ -103,7 +161,7 @@ mod tests {
             for place in ["\n---\nLOG", "\nPages made", "\nNumber of rows"] {
                 let (head, tail) = STATUS.split_once(place).unwrap();
                 let text = format!("{head}\n{remark}{place}{tail}{remark}");
-                assert_eq!(without_remarks(&text, |_| false), STATUS, "{remark}");
+                assert_eq!(without_remarks(&text, |_| false).text, STATUS, "{remark}");
             }
         }
     }
@@ -112,6 +170,38 @@ mod tests {
     fn a_statement_is_no_remark() {
         let text = "---TRANSACTION 5, ACTIVE 3 sec\nMySQL thread id 5, OS thread handle 1, query id 9 localhost root updating\n\
             update acme set quillfeather = 1\nwhere id = 5\n--------\nFILE I/O\n--------\n";
-        assert_eq!(without_remarks(text, |_| false), text);
+        let shown = without_remarks(text, |_| false);
+        assert_eq!(shown.text, text);
+        assert!(!shown.has_other_statements);
+    }
+
+    #[test]
+    fn what_stands_behind_a_statement_is_none_of_it() {
+        let head = "---TRANSACTION 5, ACTIVE 3 sec\nMySQL thread id 5, OS thread handle 1, query id 9 localhost root updating\n";
+        let prose = "her password is hunter2\nThanks, Alice\n";
+        let behind = "------- TRX HAS BEEN WAITING 3 SEC FOR THIS LOCK TO BE GRANTED:\n---TRANSACTION 4, ACTIVE 5 sec\n";
+        for (statement, kept) in [
+            (
+                "update acme set a = 1\nwhere id = 5\n",
+                "update acme set a = 1\nwhere id = 5\n",
+            ),
+            ("update acme set a = 'x'\n\n", "update acme set a = 'x'\n\n"),
+            ("commit\n", "commit\n"),
+            // A transaction without a statement has none, and one with something else has that.
+            ("", "?\n"),
+        ] {
+            let shown = without_remarks(&format!("{head}{statement}{prose}{behind}"), |_| false);
+            assert_eq!(shown.text, format!("{head}{kept}{behind}"));
+            assert!(shown.has_other_statements);
+        }
+        // Behind the names of containers, and at the end of a text.
+        let shown = without_remarks(
+            &format!("{head}db_1  | update t\ndb_1  | set a = 1\nher card is 4111"),
+            |_| false,
+        );
+        assert_eq!(
+            shown.text,
+            format!("{head}db_1  | update t\ndb_1  | set a = 1\n")
+        );
     }
 }
