@@ -136,7 +136,7 @@ fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
         .iter()
         .map(|trigger| Trigger {
             rule: trigger.rule.clone(),
-            says: text::rename(pseudonyms, &trigger.says),
+            says: values::trigger(pseudonyms, &trigger.says),
         })
         .collect();
     out.timeline = timeline(pseudonyms, &incident.timeline);

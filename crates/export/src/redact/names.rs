@@ -215,21 +215,26 @@ pub(super) fn is_vendors(host: &str) -> bool {
     DOTTED.contains(&host.to_ascii_lowercase().as_str())
 }
 
-/// The name of a fact or a signal, with other names for the parts of a variable's that are no server's.
+/// The name of a fact or a signal, with other names for the parts of a variable's that are no server's and no kernel's.
 pub(super) fn variable(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
     let Some((area, variable)) = variables::parted(name) else {
         return name.to_owned();
     };
     let parts: Vec<String> = variable
         .split('.')
-        .map(|part| part_of_variable(pseudonyms, part))
+        .map(|part| part_of(pseudonyms, area, part))
         .collect();
     format!("{area}{}", parts.join("."))
 }
 
-/// One such part, or the name of a number in the head of a slow log, which whoever stands before the server may add to.
+/// A name that stands alone where servers have names of variables: of a number in the head of a slow log, which whoever
+/// stands before the server may add to.
 pub(super) fn part_of_variable(pseudonyms: &mut Pseudonyms<'_>, part: &str) -> String {
-    match variables::is_servers(part) {
+    part_of(pseudonyms, "variables.", part)
+}
+
+fn part_of(pseudonyms: &mut Pseudonyms<'_>, area: &str, part: &str) -> String {
+    match variables::is_own(area, part) {
         true => part.to_owned(),
         false => pseudonyms.name(NameKind::Name, part),
     }

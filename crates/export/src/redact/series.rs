@@ -1,7 +1,7 @@
 //! Names of signals: most are the kernel's and the server's, some hold what others chose.
 
 use super::pseudonyms::Pseudonyms;
-use super::{names, paths, states};
+use super::{names, paths, states, variables};
 
 /// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
 const DISKS: [&str; 20] = [
@@ -30,10 +30,21 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
     if let Some((device, end)) = between("disk.") {
         return format!("disk.{}.{end}", disk(pseudonyms, device));
     }
-    match name.starts_with("status.") {
-        true => names::variable(pseudonyms, name),
-        false => pseudonyms.sweep(name).into_owned(),
+    if let Some((cache, group, end)) = of_group(name) {
+        let group = paths::path(pseudonyms, group);
+        return format!("{cache}({group}){end}");
     }
+    match variables::parted(name) {
+        Some(_) => names::variable(pseudonyms, name),
+        None => pseudonyms.sweep(name).into_owned(),
+    }
+}
+
+/// `slab.dentry(42:acme.service).bytes`: before 5.9 each group of processes had caches of its own, called by the group.
+fn of_group(name: &str) -> Option<(&str, &str, &str)> {
+    let (cache, rest) = name.strip_prefix("slab.").and(name.split_once('('))?;
+    let (group, end) = rest.rsplit_once(')')?;
+    Some((cache, group, end))
 }
 
 /// A mount point or a data directory. Each word of it is one of a path, whatever else it may be.

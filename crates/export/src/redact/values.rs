@@ -1,8 +1,8 @@
-//! Values of facts.
+//! Values of facts, and what a trigger says.
 
 use super::names::{host_, program, user_};
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{line, settings, text, well_known};
+use super::{line, names, paths, settings, text, well_known};
 
 /// Areas of facts that are settings: of the server and of the kernel.
 const SETTINGS: [&str; 2] = ["variables.", "sysctl."];
@@ -26,6 +26,26 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -
         }
         _ => line::value(pseudonyms, value),
     }
+}
+
+/// Why a capture began. pt-stalk may ask a program of somebody's: `pt-stalk: plugin(acme_check)=25, matched=yes`.
+pub(super) fn trigger(pseudonyms: &mut Pseudonyms<'_>, says: &str) -> String {
+    let call = says
+        .strip_prefix("pt-stalk: ")
+        .and_then(|rest| rest.split_once(')'))
+        .and_then(|(call, behind)| Some((call.split_once('(')?, behind)));
+    // What we noticed ourselves is told in words.
+    let call = call.filter(|((function, _), _)| *function != "freezeframe");
+    let Some(((function, variable), behind)) = call else {
+        return text::rename(pseudonyms, says);
+    };
+    let function = match function.contains('/') {
+        true => paths::path(pseudonyms, function),
+        false => names::part_of_variable(pseudonyms, function),
+    };
+    let variable = names::part_of_variable(pseudonyms, variable);
+    let behind = text::rename(pseudonyms, behind);
+    format!("pt-stalk: {function}({variable}){behind}")
 }
 
 /// `@name` is a socket without a file.

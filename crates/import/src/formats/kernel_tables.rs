@@ -298,7 +298,7 @@ fn rate(prints: &[Print], signal: &str) -> Option<f64> {
 fn numastat(lines: &[Line<'_>]) -> Read {
     let mut node = "node0";
     let prints = Prints::of(lines, |prints, text| {
-        if text.starts_with("node") {
+        if is_node(text) {
             node = text;
         } else if let Some((name, value)) = text.split_once(' ')
             && let Ok(value) = value.trim().parse::<u64>()

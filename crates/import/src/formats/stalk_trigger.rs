@@ -19,21 +19,54 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Why pt-stalk collected: `Check results: status(Threads_running)=30, matched=yes, cycles_true=5`.
 fn read(lines: &[Line<'_>]) -> Read {
-    const WORDS_MAX: usize = 200;
     let mut read = Read::default();
     for line in lines {
         let Some((_, check)) = line.trimmed().split_once(" Check results: ") else {
             continue;
         };
-        let check: String = check.chars().take(WORDS_MAX).collect();
-        read.brought.clone_from(&check);
-        read.trigger = Some(format!("pt-stalk: {check}"));
+        if let Some(check) = printed(check) {
+            read.brought.clone_from(&check);
+            read.trigger = Some(format!("pt-stalk: {check}"));
+        }
     }
     if read.trigger.is_none() {
         read.skipped
             .push((0, "pt-stalk collected at once, without a trigger".into()));
     }
     read
+}
+
+/// What our own export has for the function: behind it stands what was noticed, in words.
+const OWN: &str = "freezeframe(";
+
+/// Of a line what pt-stalk prints: `function(variable)=value`, and then pairs. Somebody may have written behind it.
+fn printed(check: &str) -> Option<String> {
+    const CHARS_MAX: usize = 200;
+    let is_pair = |pair: &&str| {
+        ["matched=", "cycles_true="]
+            .iter()
+            .filter_map(|key| pair.strip_prefix(key))
+            .any(|value| value.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    let check: String = check.chars().take(CHARS_MAX).collect();
+    if check.starts_with(OWN) {
+        return Some(check);
+    }
+    let mut parts = check.split(", ");
+    let (call, value) = parts.next()?.rsplit_once('=')?;
+    let (function, variable) = call.strip_suffix(')')?.split_once('(')?;
+    let is_name = |name: &str| !name.contains(|c: char| c.is_whitespace() || "()=".contains(c));
+    let is_number = value
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte));
+    if !is_number || !is_name(function) || !is_name(variable) {
+        return None;
+    }
+    let pairs: String = parts
+        .take_while(is_pair)
+        .map(|pair| format!(", {pair}"))
+        .collect();
+    Some(format!("{function}({variable})={value}{pairs}"))
 }
 
 #[cfg(test)]
@@ -48,5 +81,37 @@ mod tests {
         ));
         let words = "status(Threads_running)=30, matched=yes, cycles_true=5";
         assert_eq!(read.trigger, Some(format!("pt-stalk: {words}")));
+    }
+
+    #[test]
+    fn what_others_write_there_is_no_trigger() {
+        let check = "status(Threads_running)=30, matched=yes";
+        for (line, trigger) in [
+            (
+                format!("x Check results: {check}"),
+                Some(format!("pt-stalk: {check}")),
+            ),
+            (
+                format!("x Check results: {check}, hunter2"),
+                Some(format!("pt-stalk: {check}")),
+            ),
+            (
+                "x Check results: freezeframe(query-probe)=no answer, for 2 s, matched=yes"
+                    .to_owned(),
+                Some(
+                    "pt-stalk: freezeframe(query-probe)=no answer, for 2 s, matched=yes".to_owned(),
+                ),
+            ),
+            (
+                format!("x Check results: {check} of hunter2"),
+                Some("pt-stalk: status(Threads_running)=30".to_owned()),
+            ),
+            ("x Check results: her password is hunter2".to_owned(), None),
+            ("x Check results: password=hunter2".to_owned(), None),
+            ("x Check results: status(her password)=30".to_owned(), None),
+            ("x Check results: status(a)=hunter2".to_owned(), None),
+        ] {
+            assert_eq!(read(&clean::lines(&line)).trigger, trigger, "{line}");
+        }
     }
 }

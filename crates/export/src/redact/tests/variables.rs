@@ -83,3 +83,68 @@ fn a_variable_that_no_server_has_is_somebodys() {
         .incident;
     assert_eq!(again.facts, redacted.facts);
 }
+
+#[test]
+fn names_that_no_kernel_has_are_somebodys() {
+    let mut incident = blank();
+    for name in [
+        "sysctl.vm.acme_limit",
+        "sysctl.kernel.hunter2",
+        "sysctl.vm.swappiness",
+        "cgroup.acme",
+        "cgroup.cpu_max",
+    ] {
+        let fact = Fact::new(name, "60");
+        incident.facts.push(TimedFact { at: 0, fact });
+    }
+    let source = incident.timeline.add_source("mutexes", vec![0]);
+    for name in [
+        "innodb_mutex.acme_mutex.os_waits",
+        "innodb_mutex.btr0sea.cc_175.os_waits",
+        "meminfo.Alice_Miller",
+        "meminfo.MemAvailable",
+        "vmstat.hunter2",
+        "vmstat.pgscan_direct",
+        "numa.node hunter2.numa_hit",
+        "interrupts.k4zb9x",
+        "slab.dentry(42:acme.service).bytes",
+        "slab.dentry.bytes",
+    ] {
+        incident.timeline.add_series(Series {
+            name: name.to_owned(),
+            unit: Unit::Count,
+            kind: SignalKind::Gauge,
+            source,
+            values: vec![1.0],
+        });
+    }
+    for says in [
+        "pt-stalk: plugin(acme_check)=25, matched=yes, cycles_true=5",
+        "pt-stalk: /home/alice/check.sh(hunter2)=1, matched=yes",
+        "pt-stalk: status(Threads_running)=30, matched=yes, cycles_true=5",
+        "pt-stalk: freezeframe(query-probe)=no answer for 2 s, matched=yes",
+    ] {
+        let (rule, says) = ("import".to_owned(), says.to_owned());
+        incident.stall.triggers.push(model::Trigger { rule, says });
+    }
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    let all = format!("{redacted:?}");
+    for name in ["acme", "alice", "Alice", "Miller", "hunter2", "k4zb9x"] {
+        assert!(!all.contains(name), "{name}: {all}");
+    }
+    for own in [
+        "sysctl.vm.swappiness",
+        "cgroup.cpu_max",
+        "innodb_mutex.btr0sea.cc_175.os_waits",
+        "meminfo.MemAvailable",
+        "vmstat.pgscan_direct",
+        "slab.dentry.bytes",
+        "slab.dentry(",
+        "pt-stalk: plugin(",
+        "=25, matched=yes, cycles_true=5",
+        "pt-stalk: status(Threads_running)=30, matched=yes, cycles_true=5",
+        "pt-stalk: freezeframe(query-probe)=no answer for 2 s, matched=yes",
+    ] {
+        assert!(all.contains(own), "{own}: {all}");
+    }
+}
