@@ -1,11 +1,12 @@
 //! Lines of the kernel's log: forms of names first, and then word by word.
 //!
-//! What a kernel says is made of some thousand words, of numbers, and of names of functions, devices and drivers, most of
-//! which have a sign or a digit in them. A plain word that is none of these becomes `?`, as in a server's log: it is no
-//! name that could be followed.
+//! What a kernel says is made of some thousand words, of numbers, and of names of functions, devices and drivers, which
+//! have signs and digits between words. What has another word in it becomes `?`, as in a server's log: it is no name that
+//! could be followed. A function of which an offset is told stays, whatever it is called.
 
-use super::pseudonyms::Pseudonyms;
-use super::{text, well_known};
+use super::paths::{is_number, is_version};
+use super::pseudonyms::{Pseudonyms, is_pseudonym};
+use super::{text, variables, well_known};
 
 /// Stands for what is not known.
 const GONE: &str = "?";
@@ -15,6 +16,17 @@ const LETTERS_MIN: usize = 3;
 
 /// So many hexadecimal digits are an address.
 const HEX_DIGITS_MIN: usize = 8;
+
+/// So few are the number of a device.
+const HEX_DIGITS_FEW: usize = 4;
+
+/// Behind the name of a function stands where in it.
+const OFFSET: &str = "+0x";
+
+/// Words of short pieces: a key is written like them.
+const MIXED: [&str; 8] = [
+    "e1000e", "i2c", "i2s", "i40e", "l2tp", "p2p", "s2io", "v4l2",
+];
 
 /// Names of devices before their numbers, of registers, of days and months, and what few lines of the kernel have.
 const WORDS: [&str; 66] = [
@@ -50,17 +62,43 @@ fn is_of_piece(c: char) -> bool {
     c.is_alphanumeric() || "_/.+:-@#$".contains(c)
 }
 
-/// Whether a word may stay: it has a sign in it, it is a number, or all its runs of letters are known.
+/// Whether a word may stay: it is a number, a version, or all its parts between signs are known.
 fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
-    let has_sign = word.contains(|c: char| !c.is_alphanumeric());
-    let is_address =
-        word.len() >= HEX_DIGITS_MIN && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    has_sign
-        || is_address
-        || pseudonyms.is_own(word)
-        || word
-            .split(|c: char| c.is_ascii_digit())
-            .all(|run| is_word(pseudonyms, run))
+    if is_number(word) || is_version(word) {
+        return true;
+    }
+    // In front of an offset stands a name of the kernel's.
+    let named = match word.split_once(OFFSET) {
+        Some((head, _)) => head.rfind(|c: char| !(c.is_alphanumeric() || "_.".contains(c))),
+        None => Some(word.len()),
+    };
+    let judged = word.get(..named.unwrap_or(0)).unwrap_or_default();
+    // What stands for a name has a sign of its own.
+    let mut parts = judged.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    parts.all(|part| {
+        is_pseudonym(&part.to_lowercase())
+            || part.split('_').all(|part| is_known_part(pseudonyms, part))
+    })
+}
+
+/// A part without signs: a number, an address, or all its runs of letters are known.
+fn is_known_part(pseudonyms: &Pseudonyms<'_>, part: &str) -> bool {
+    if pseudonyms.is_own(part) {
+        return true;
+    }
+    let prefixed = part.strip_prefix("0x");
+    let digits = prefixed.unwrap_or(part);
+    let is_length = digits.len() >= HEX_DIGITS_MIN || digits.len() <= HEX_DIGITS_FEW;
+    if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && (is_length || prefixed.is_some()) {
+        return true;
+    }
+    let runs = || part.split(|c: char| c.is_ascii_digit());
+    let letters = runs().filter(|run| !run.is_empty()).count();
+    // Short runs of letters between digits are a key's, unless a word stands beside them: `nvme0n1p1`.
+    let is_mixed = letters > 1
+        && runs().all(|run| run.chars().count() < LETTERS_MIN)
+        && !MIXED.contains(&part.to_lowercase().as_str());
+    !is_mixed && runs().all(|run| is_word(pseudonyms, run))
 }
 
 fn is_word(pseudonyms: &Pseudonyms<'_>, run: &str) -> bool {
@@ -69,6 +107,7 @@ fn is_word(pseudonyms: &Pseudonyms<'_>, run: &str) -> bool {
     lower.chars().count() < LETTERS_MIN
         || WORDS.contains(&lower)
         || model::is_kernel_word(lower)
+        || variables::is_kernels(lower)
         || server_text::is_message_word(lower)
         || well_known::PROGRAMS.contains(&lower)
         // `sda` and `vdb`: each disk has a letter.

@@ -82,7 +82,7 @@ fn is_servers(word: &str) -> bool {
 }
 
 /// A word of kernels, also with numbers in it: `dma32`, `directmap4k`, `buf0buf`.
-fn is_kernels(word: &str) -> bool {
+pub(super) fn is_kernels(word: &str) -> bool {
     let is_known = |word: &str| KERNEL_WORDS.contains(word) || is_servers(word);
     is_known(word) || word.split(|c: char| c.is_ascii_digit()).all(is_known)
 }

@@ -73,6 +73,14 @@ fn of_the_kernels_log_words_of_kernels_stay() {
                 "[1.2] nfs: mount of ? refused for ?, ? ?, user ?",
             ),
             (
+                "[1.2] nfs: mount of shop_db refused for k4zb9, alice_miller and p4ss_w9",
+                "[1.2] nfs: mount of ? refused for ?, ? and ?",
+            ),
+            (
+                "mlx5_core eth0: e1000e, i2c; nf_conntrack; quillfeather_wait+0x46/0x70 [xfs]",
+                "mlx5_core eth0: e1000e, i2c; nf_conntrack; quillfeather_wait+0x46/0x70 [xfs]",
+            ),
+            (
                 "[1.2] (quillfeather) 'correct horse': password=hunter2",
                 "[1.2] (?) '?': password=?",
             ),
