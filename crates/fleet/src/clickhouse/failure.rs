@@ -82,9 +82,6 @@ const WRONG: [(u32, &str); 11] = [
     (516, "wrong user or password"),
 ];
 
-/// Exceptions whose words name the user: that of the configuration, who is shown nowhere else.
-const OF_USERS: [u32; 6] = [164, 192, 193, 194, 497, 516];
-
 impl Failure {
     /// The server cannot be reached, or its answer was lost.
     pub(crate) fn unreachable(whom: &str, what: impl fmt::Display) -> Self {
@@ -104,7 +101,8 @@ impl Failure {
         }
     }
 
-    /// An answer of this status, with the exception's code if it has one, and the server's words.
+    /// An answer of this status, with the exception's code if it has one. The server's words stay there: they quote the
+    /// user, and cells of the row that could not be read. Of them the name of the exception is told.
     pub(super) fn of_answer(whom: &str, status: u16, code: Option<u32>, body: &str) -> Self {
         let code = code.or_else(|| code_of(body));
         let known = |list: &[(u32, &'static str)]| {
@@ -129,20 +127,15 @@ impl Failure {
                 _ => (Then::Stop, "the server refused it"),
             }
         };
-        let number = match code {
-            Some(code) => format!("code {code}"),
-            None => format!("status {status}"),
-        };
-        let names_user = code.is_some_and(|code| OF_USERS.contains(&code));
-        let words = words(body);
-        let words = match words.is_empty() || names_user {
-            true => String::new(),
-            false => format!(": {words}"),
+        let number = match (code, name_of(body)) {
+            (Some(code), Some(name)) => format!("code {code}, {name}"),
+            (Some(code), None) => format!("code {code}"),
+            (None, _) => format!("status {status}"),
         };
         Self {
             then,
             code,
-            said: format!("{whom}: {what} ({number}){words}"),
+            said: format!("{whom}: {what} ({number})"),
         }
     }
 }
@@ -154,13 +147,20 @@ pub(super) fn code_of(body: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// The exception's words, without what every exception has.
-fn words(body: &str) -> String {
-    let body = match body.split_once("DB::Exception: ") {
-        Some((_, rest)) => rest,
-        None => body,
-    };
-    line(body)
+/// The name of an exception, which stands in brackets behind its words: `(TOO_MANY_PARTS)`. A row may hold any word in
+/// brackets, so it is the last of the line, and one of ClickHouse's.
+fn name_of(body: &str) -> Option<&str> {
+    const BYTES_MAX: usize = 60;
+    let line = body.lines().next()?;
+    // Behind it stands the version, since some.
+    let line = line.split(" (version ").next()?.trim_end();
+    let name = line.strip_suffix(')')?.rsplit_once(" (")?.1;
+    let is_name = name.len() <= BYTES_MAX
+        && name.contains('_')
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    is_name.then_some(name)
 }
 
 /// As one line, not longer than what a person reads.
@@ -201,8 +201,7 @@ mod tests {
         assert_eq!((said.then, said.code), (Then::BackOff, Some(252)));
         assert_eq!(
             said.to_string(),
-            "http://db1:8123/f: too many parts: inserts come faster than they are merged (code 252): \
-             Too many parts (3001). (TOO_MANY_PARTS)"
+            "http://db1:8123/f: too many parts: inserts come faster than they are merged (code 252, TOO_MANY_PARTS)"
         );
     }
 
@@ -227,8 +226,27 @@ mod tests {
             "Code: 516. DB::Exception: quillfeather: Authentication failed: password is incorrect";
         let said = Failure::of_answer(WHOM, 403, None, user).said;
         assert!(!said.contains("quillfeather"), "{said}");
-        let long = format!("Code: 62. DB::Exception: {}", "x".repeat(2000));
-        let said = Failure::of_answer(WHOM, 400, None, &long).said;
-        assert!(said.chars().count() < 400 && !said.contains('\n'), "{said}");
+        // A row that it could not read, and the page of a proxy.
+        for (body, shown) in [
+            (
+                "Code: 27. DB::Exception: Cannot parse input: expected ',' before: 'quillfeather': (at row 3). (CANNOT_PARSE_INPUT_ASSERTION_FAILED) (version 24.10.1.1)\nquillfeather",
+                "the server refused it (code 27, CANNOT_PARSE_INPUT_ASSERTION_FAILED)",
+            ),
+            (
+                "Code: 469. DB::Exception: Constraint is violated at row 1: name = (quillfeather)",
+                "the server refused it (code 469)",
+            ),
+            (
+                "Code: 62. DB::Exception: quillfeather (QUILL)",
+                "the server refused it (code 62)",
+            ),
+            (
+                "<html>quillfeather</html>",
+                "the server refused it (status 400)",
+            ),
+        ] {
+            let said = Failure::of_answer(WHOM, 400, None, body).said;
+            assert_eq!(said, format!("{WHOM}: {shown}"));
+        }
     }
 }

@@ -304,9 +304,10 @@ impl Refusal {
             | "AuthorizationHeaderMalformed"
             | "IllegalLocationConstraintException" => "the bucket is in another region".to_owned(),
             "" => "it was refused".to_owned(),
-            code => match element(&body, "Message") {
-                Some(message) => format!("{code}: {message}"),
-                None => code.to_owned(),
+            // The message behind it may name who asked: a user's or a role's whole path.
+            code => match code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                true => code.to_owned(),
+                false => "it was refused".to_owned(),
             },
         };
         Self {

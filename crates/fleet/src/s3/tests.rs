@@ -153,7 +153,7 @@ fn a_refusal_says_why_and_what_the_sender_does() {
     let put = || file.put(&access(), b"x").unwrap_err();
     let busy = put();
     assert_eq!(busy.then, Then::BackOff);
-    assert!(busy.said.contains("SlowDown: Please reduce"), "{busy}");
+    assert!(busy.said.ends_with(": SlowDown (status 503)"), "{busy}");
     assert_eq!(put().then, Then::Retry);
     let key = put();
     assert_eq!(key.then, Then::Stop);
