@@ -41,6 +41,8 @@ const NO_PLACE: &str = "too many connections; try again later";
 struct Refused {
     reason: Reason,
     answer: Answer,
+    /// Why, for whoever runs the gateway.
+    why: String,
 }
 
 fn refused(reason: Reason, code: u16, why: &str) -> Refused {
@@ -48,7 +50,19 @@ fn refused(reason: Reason, code: u16, why: &str) -> Refused {
     if matches!(code, 429 | 503) {
         answer.more = "Retry-After: 30\r\n".to_owned();
     }
-    Refused { reason, answer }
+    Refused {
+        reason,
+        answer,
+        why: why.to_owned(),
+    }
+}
+
+/// The gateway itself cannot. Whoever asks may be anybody, and reads nothing of its files and folders.
+fn unable(why: &str) -> Refused {
+    Refused {
+        why: why.to_owned(),
+        ..refused(Reason::Disk, 503, "the gateway cannot do it at the moment")
+    }
 }
 
 /// Answers who has no place.
@@ -92,8 +106,9 @@ pub(super) fn serve(shared: &Shared, number: u64, stream: &TcpStream, peer: &str
         Err(Refused {
             reason,
             answer: told,
+            why,
         }) => {
-            shared.state.refuse(reason, &sender, told.body.trim_end());
+            shared.state.refuse(reason, &sender, why.trim_end());
             answer(stream, &told, false);
         }
     }
@@ -148,7 +163,7 @@ fn post(
         Ok(Added::New) => add(&shared.state.received, 1),
         Ok(Added::Known) => add(&shared.state.repeated, 1),
         Ok(Added::Full) => return Err(full(503, FULL)),
-        Err(why) => return Err(refused(Reason::Disk, 503, &why)),
+        Err(why) => return Err(unable(&why)),
     }
     Ok(Answer::text(200, "kept"))
 }
@@ -167,7 +182,7 @@ fn owner(shared: &Shared, request: &Request) -> Result<std::sync::Arc<Owner>, Re
             401,
             "the gateway does not know this token",
         )),
-        Err(error) => Err(refused(Reason::Disk, 503, &format!("{error:#}"))),
+        Err(error) => Err(unable(&format!("{error:#}"))),
     }
 }
 
