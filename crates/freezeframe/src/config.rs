@@ -149,9 +149,11 @@ impl Config {
                     .lines()
                     .position(|line| line.contains(trigger.as_str()));
                 bail!(
-                    "{}:{}: triggers: {error}",
+                    "{}:{}: triggers: column {}: {}",
                     path.display(),
-                    line.map_or(1, |line| line + 1)
+                    line.map_or(1, |line| line + 1),
+                    error.column,
+                    error.problem
                 );
             }
         }
@@ -306,18 +308,27 @@ mod tests {
             error.starts_with("f.toml:2: unknown field `probe_limit`"),
             "{error}"
         );
+        // A value in the place of a key.
+        for line in [
+            "hunter2 = 3",
+            "'hunter2 of acme' = 3",
+            "'`, expected hunter2' = 3",
+            "hunter2.limit = 3",
+        ] {
+            let error = error_of(&format!("[detect]\n{line}\n"));
+            assert!(
+                error.starts_with("f.toml:2: unknown field, expected one of `"),
+                "{error}"
+            );
+            assert!(!error.contains("hunter2"), "{error}");
+        }
         let error = error_of("[detect]\ntriggers = [\n  'Uptime > 3',\n  'foo.bar > 3',\n]\n");
         assert!(
-            error.starts_with(
-                "f.toml:4: triggers: trigger 'foo.bar > 3', column 1: no signal 'foo.bar'"
-            ),
+            error.starts_with("f.toml:4: triggers: column 1: no signal 'foo.bar'"),
             "{error}"
         );
         let error = error_of("[detect]\ntriggers = [\n  'x >> 3',\n]\n");
-        assert!(
-            error.starts_with("f.toml:3: triggers: trigger 'x >> 3', column 4"),
-            "{error}"
-        );
+        assert!(error.starts_with("f.toml:3: triggers: column 4"), "{error}");
         let hook = "[[hooks]]\nshell = 'x'\n[[hooks]]\nurl = 'ftp://x'\n";
         let error = error_of(hook);
         assert!(

@@ -64,14 +64,14 @@ impl TargetConfig {
             self.socket.is_none() || (self.host.is_none() && self.port.is_none()),
             "'{name}' has both a socket and a host or port"
         );
-        for label in self.labels.keys() {
+        for (number, label) in (1..).zip(self.labels.keys()) {
             let mut letters = label.chars();
             let first = letters.next();
             ensure!(
                 first.is_some_and(|c| c.is_ascii_alphabetic())
                     && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
                     && label != "server",
-                "'{name}': label '{label}': letters, digits and '_' expected, and not 'server'"
+                "'{name}': the name of label {number} by the alphabet: letters, digits and '_' expected, and not 'server'"
             );
         }
         Ok(())
@@ -118,8 +118,20 @@ pub(crate) fn ssl_mode<'de, D: serde::Deserializer<'de>>(
 }
 
 /// The message without the value that it quotes, which may be a secret: `invalid type: string "…", expected u64`. What
-/// was expected stays.
+/// was expected stays. An unknown key stays if it is made of words of the known ones: any other may be a value in the
+/// wrong place.
 fn without_value(message: &str) -> String {
+    if let Some((key, expected)) = unknown_key(message) {
+        let is_word = |word: &str| {
+            expected
+                .split(|c: char| !c.is_ascii_alphanumeric())
+                .any(|known| known == word)
+        };
+        return match key.split('_').all(is_word) {
+            true => message.to_owned(),
+            false => format!("{UNKNOWN_KEY}{expected}"),
+        };
+    }
     for (head, instead) in [
         ("invalid type: string ", "invalid type: a text"),
         ("invalid value: string ", "invalid value: a text"),
@@ -135,7 +147,20 @@ fn without_value(message: &str) -> String {
     message.to_owned()
 }
 
-/// Line and message of a mistake, in one line; the message of an unknown key names it.
+/// What is said of a key that is not told.
+const UNKNOWN_KEY: &str = "unknown field";
+
+/// The key that is none, and the rest of the message: ``unknown field `probe`, expected one of …``.
+fn unknown_key(message: &str) -> Option<(&str, &str)> {
+    let rest = message.strip_prefix("unknown field `")?;
+    // The last one: the key may hold the same words.
+    let at = rest
+        .rfind("`, expected ")
+        .or_else(|| rest.rfind("`, there are no fields"))?;
+    Some((rest.get(..at)?, rest.get(at + 1..)?))
+}
+
+/// Line and message of a mistake, in one line; the message of an unknown key names it, if it is one that was mistyped.
 pub(crate) fn error_position(text: &str, error: &toml::de::Error) -> String {
     let line = error.span().map_or(1, |span| {
         text.get(..span.start)
@@ -151,8 +176,9 @@ pub(crate) fn error_position(text: &str, error: &toml::de::Error) -> String {
             key.bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
         });
+    let is_hidden = message.starts_with(&format!("{UNKNOWN_KEY},"));
     match key {
-        Some(key) if !message.contains(key) => format!("{line}: {key}: {message}"),
+        Some(key) if !is_hidden && !message.contains(key) => format!("{line}: {key}: {message}"),
         _ => format!("{line}: {message}"),
     }
 }

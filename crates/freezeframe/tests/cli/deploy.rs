@@ -302,7 +302,7 @@ fn a_trigger_that_nothing_can_fire_is_refused_with_its_place() {
         let (code, _, errors) = told(&[command, "--config", config.to_str().unwrap()]);
         assert_eq!(code, Some(1), "{errors:?}");
         assert!(
-            errors[0].contains("f.toml:3: triggers: trigger 'nothing.there > 3', column 1"),
+            errors[0].contains("f.toml:3: triggers: column 1"),
             "{errors:?}"
         );
     }
