@@ -122,7 +122,8 @@ pub struct QueryClass {
     /// The slowest one, without literals unless the user asked for them.
     pub sample: Option<String>,
     /// What the log says of that statement besides numbers, a line each: the plan that MariaDB writes, a routine's
-    /// name. Not of the statement's text, but the plan of a statement may hold names of tables and indexes.
+    /// name; nothing else unless the user asked for literals. Not of the statement's text, but the plan of a statement may
+    /// hold names of tables and indexes.
     #[serde(default)]
     pub notes: Vec<String>,
 }

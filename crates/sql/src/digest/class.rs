@@ -186,6 +186,8 @@ impl Class {
             }
         });
         let notes = String::from_utf8_lossy(&self.notes);
+        let notes = notes.lines();
+        let notes = notes.filter(|note| options.literals || is_servers(note));
         QueryClass {
             fingerprint: self.label.to_string(),
             id: self.id.to_string(),
@@ -201,7 +203,7 @@ impl Class {
             first_us: self.first_us,
             last_us: self.last_us,
             sample,
-            notes: notes.lines().map(str::to_owned).collect(),
+            notes: notes.map(str::to_owned).collect(),
         }
     }
 
@@ -219,6 +221,18 @@ impl Class {
                 .iter()
                 .map(|measure| size_of::<Measure>() + measure.bytes())
                 .sum::<usize>()
+    }
+}
+
+/// Whether a server writes such a line, without a value in it: a row of MariaDB's plan, or the name of a routine. Any other
+/// may be a comment of a statement, a warning that quotes a cell, or of a person.
+fn is_servers(note: &str) -> bool {
+    /// A plan has 10 columns at the least.
+    const TABS_MIN: usize = 9;
+    match note.split_once(": ") {
+        Some(("explain", row)) => row.matches('\t').count() >= TABS_MIN,
+        Some(("Stored_routine", name)) => !name.contains(char::is_whitespace),
+        _ => false,
     }
 }
 

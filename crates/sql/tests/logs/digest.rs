@@ -30,6 +30,30 @@ fn log(statements: usize) -> String {
     log
 }
 
+/// A comment with which a statement begins, a warning that quotes a cell, what a proxy or a person adds.
+#[test]
+fn of_words_in_a_head_the_servers_own_are_told() {
+    let plan =
+        "explain: 1\tSIMPLE\tt\tALL\tNULL\tNULL\tNULL\tNULL\t1\t1.00\t100.00\t100.00\tUsing where";
+    let log = format!(
+        "# User@Host: app[app] @ web []  Id: 1\n# Query_time: 1.000000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 10\n\
+         # Stored_routine: shop.pay\n# Comment: alice\n# her password is hunter2\n# Warning 1366: hunter2 in column a\n\
+         # explain: hunter2\n# {plan}\nSET timestamp=1778555525;\nselect 1;\n"
+    );
+    let class = |literals| {
+        let mut digester = Digester::new(Options::default());
+        feed(&mut digester, log.as_bytes(), LogKind::Slow);
+        let found = digester.finish(QueryMethod::SlowLog, &Order::Usual, None, literals);
+        found.digest.classes[0].clone()
+    };
+    assert_eq!(class(false).notes, ["Stored_routine: shop.pay", plan]);
+    assert!(
+        class(true)
+            .notes
+            .contains(&"her password is hunter2".to_owned())
+    );
+}
+
 #[test]
 fn counts_and_sums_are_exact() {
     let found = digest(&log(10_000), Options::default());
