@@ -26,20 +26,24 @@ const FACTS_MAX: usize = 400;
 
 /// `server.allocator = jemalloc (…)`, as `export --pt-stalk` writes what the recorder knew.
 fn is_fact(text: &str) -> bool {
-    const STARTS: [&str; 10] = [
-        "thp.",
-        "limits.",
-        "cgroup.",
+    const NAMES: [&str; 11] = [
+        "thp.defrag",
+        "thp.enabled",
+        "thp.khugepaged_defrag",
+        "thp.server",
         "host.cpus",
         "host.kernel",
         "host.memory_bytes",
         "host.numa_nodes",
         "server.allocator",
         "server.program",
-        "packets.show_warnings.",
+        "packets.show_warnings.senders",
     ];
     text.split_once(" = ").is_some_and(|(name, _)| {
-        STARTS.iter().any(|start| name.starts_with(start))
+        (NAMES.contains(&name)
+            || ["limits.", "cgroup."]
+                .iter()
+                .any(|area| name.starts_with(area)))
             && name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
@@ -55,9 +59,27 @@ fn read(lines: &[Line<'_>]) -> Read {
             && read.facts.len() < FACTS_MAX
         {
             let value: String = value.chars().take(400).collect();
-            read.facts.push(Fact::new(name.to_owned(), value));
+            let words = value.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
+            // No fact of these has a secret in it: somebody else wrote it.
+            if !words.into_iter().any(model::names_a_secret) {
+                read.facts.push(Fact::new(name.to_owned(), value));
+            }
         }
     }
     read.brought = counted(read.facts.len(), "fact", "facts");
     read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean;
+
+    #[test]
+    fn what_tells_a_secret_is_no_fact_of_ours() {
+        let read = read(&clean::lines(
+            "thp.hunter2 = 5\nhost.cpus_of_acme = 5\ncgroup.acme = her password is hunter2\nlimits.open_files = 1024\nserver.allocator = x --token=hunter2\n",
+        ));
+        assert_eq!(read.facts, [Fact::new("limits.open_files", "1024")]);
+    }
 }

@@ -38,9 +38,11 @@ fn read(lines: &[Line<'_>]) -> Read {
         else {
             continue;
         };
-        let Some(soft) = values.split_whitespace().next() else {
+        let soft = values.split_whitespace().next().unwrap_or_default();
+        // A table of somebody's may have such a row.
+        if soft != "unlimited" && soft.parse::<u64>().is_err() {
             continue;
-        };
+        }
         let name = name.trim().replace(' ', "_");
         read.facts.push(Fact::new(format!("limits.{name}"), soft));
     }
@@ -52,6 +54,14 @@ fn read(lines: &[Line<'_>]) -> Read {
 mod tests {
     use super::*;
     use crate::clean;
+
+    #[test]
+    fn what_is_no_number_is_no_limit() {
+        let read = read(&clean::lines(
+            "Max orders  hunter2  10  20\nMax processes  10  20  processes\n",
+        ));
+        assert_eq!(read.facts, [Fact::new("limits.processes", "10")]);
+    }
 
     #[test]
     fn limits_are_facts() {

@@ -47,6 +47,23 @@ const SETTINGS: [&str; 8] = [
     "kernel.",
 ];
 
+/// Longest value that is kept.
+const VALUE_CHARS_MAX: usize = 200;
+
+/// Whether a setting is a key, as `net.ipv4.tcp_fastopen_key`, or its name or that of an option in its value says that it
+/// is a secret. A program that takes cores may be given one: `|/usr/bin/store-core --token=x %p`.
+fn holds_a_secret(key: &str, value: &str) -> bool {
+    let is_number = value
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace());
+    if key.ends_with("_key") || is_number {
+        return !is_number;
+    }
+    let mut options = value.split(|c: char| c.is_whitespace() || "=,;?&\"'".contains(c));
+    model::names_a_secret(key)
+        || options.any(|option| model::names_a_secret(option.trim_start_matches('-')))
+}
+
 /// Settings as facts.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
@@ -57,13 +74,11 @@ fn read(lines: &[Line<'_>]) -> Read {
         let key = key.trim();
         let is_wanted = SETTINGS.iter().any(|start| key.starts_with(start));
         if is_wanted && read.facts.len() < SETTINGS_MAX {
-            let value: String = value
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-                .chars()
-                .take(200)
-                .collect();
+            let value = match holds_a_secret(key, value) {
+                true => "(hidden)".to_owned(),
+                false => value.split_whitespace().collect::<Vec<_>>().join(" "),
+            };
+            let value: String = value.chars().take(VALUE_CHARS_MAX).collect();
             read.facts.push(Fact::new(format!("sysctl.{key}"), value));
         }
     }
@@ -75,6 +90,28 @@ fn read(lines: &[Line<'_>]) -> Read {
 mod tests {
     use super::*;
     use crate::clean;
+
+    #[test]
+    fn secrets_are_hidden() {
+        let read = read(&clean::lines(
+            "kernel.core_pattern = |/usr/bin/store-core --token=hunter2 %p\nkernel.acme_password=hunter2\nkernel.core_pattern = |/usr/bin/core --api-key hunter2\n",
+        ));
+        assert_eq!(read.facts.len(), 3);
+        assert!(
+            read.facts.iter().all(|fact| fact.value == "(hidden)"),
+            "{:?}",
+            read.facts
+        );
+        for (key, value, is_secret) in [
+            ("net.ipv4.tcp_fastopen_key", "5a1e-77c0-11d2-f00d", true),
+            ("net.ipv4.tcp_syncookies", "1", false),
+            ("net.ipv4.tcp_wmem", "4096\t16384\t4194304", false),
+        ] {
+            assert_eq!(holds_a_secret(key, value), is_secret, "{key}");
+        }
+        let apport = "|/usr/share/apport/apport -p%p -s%s -c%c -d%d -P%P -u%u -g%g -- %E";
+        assert!(!holds_a_secret("kernel.core_pattern", apport));
+    }
 
     #[test]
     fn settings_of_areas_that_matter() {

@@ -12,6 +12,24 @@ const OWNERS_MAX: usize = 1000;
 /// Owners of a lock that are kept for one that waits.
 const BLOCKERS_MAX: usize = 10;
 
+/// What is locked, as servers name it where the object has no name.
+const KINDS: [&str; 14] = [
+    "acl cache",
+    "backup lock",
+    "backup tables",
+    "check constraint",
+    "column statistics",
+    "commit",
+    "foreign key",
+    "global",
+    "locking service",
+    "resource groups",
+    "schema",
+    "srid",
+    "table",
+    "tablespace",
+];
+
 #[derive(Default)]
 struct Object {
     granted: Vec<u64>,
@@ -90,19 +108,55 @@ pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64
     waits
 }
 
-/// `metadata lock on shop.orders`, `metadata lock (global)`. A name of GET_LOCK() is a value of the application: it stays
-/// out.
+/// `metadata lock on shop.orders`, `metadata lock (global)`. A name of GET_LOCK() or of the locking service is a value of
+/// the application: it stays out.
 fn lock_name(kind: &str, schema: &str, name: &str) -> String {
     let plain =
         |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(150).collect() };
-    if kind.eq_ignore_ascii_case("USER LEVEL LOCK") {
+    let lower = kind.to_ascii_lowercase();
+    let known = KINDS.iter().find(|known| **known == lower);
+    if lower == "user level lock" {
         return "user lock".to_owned();
     }
+    let (schema, name) = match lower == "locking service" {
+        true => ("", ""),
+        false => (schema, name),
+    };
     match (plain(schema), plain(name)) {
         (schema, name) if !schema.is_empty() && !name.is_empty() => {
             format!("metadata lock on {schema}.{name}")
         }
         (schema, _) if !schema.is_empty() => format!("metadata lock on {schema}"),
-        _ => format!("metadata lock ({})", plain(kind).to_ascii_lowercase()),
+        _ => format!("metadata lock ({})", known.unwrap_or(&"another object")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_called_by_what_servers_name() {
+        for (kind, schema, name, shown) in [
+            ("TABLE", "shop", "orders", "metadata lock on shop.orders"),
+            ("SCHEMA", "shop", "", "metadata lock on shop"),
+            ("GLOBAL", "", "", "metadata lock (global)"),
+            ("COMMIT", "", "", "metadata lock (commit)"),
+            ("USER LEVEL LOCK", "", "hunter2", "user lock"),
+            (
+                "LOCKING SERVICE",
+                "of acme",
+                "hunter2",
+                "metadata lock (locking service)",
+            ),
+            (
+                "her password is hunter2",
+                "",
+                "",
+                "metadata lock (another object)",
+            ),
+        ] {
+            assert_eq!(lock_name(kind, schema, name), shown);
+        }
     }
 }
