@@ -136,6 +136,36 @@ fn directories(known: &BTreeMap<String, String>) -> Vec<(&'static str, PathBuf)>
     found
 }
 
+/// Options of a mount without the values that name something: `username=` of a share, `addr=` of its server, the folders
+/// of an overlay. Words of the kernel's have no capital letter and no sign.
+fn told(options: &str) -> String {
+    const WORDS: [&str; 12] = [
+        "cache",
+        "commit",
+        "compress",
+        "data",
+        "errors",
+        "lookupcache",
+        "mode",
+        "proto",
+        "sec",
+        "size",
+        "vers",
+        "barrier",
+    ];
+    let is_told = |option: &&str| {
+        option.split_once('=').is_none_or(|(key, value)| {
+            (value.bytes().all(|byte| byte.is_ascii_digit()) && !model::names_a_secret(key))
+                || (WORDS.contains(&key)
+                    && value.bytes().all(|byte| {
+                        byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.:".contains(&byte)
+                    }))
+        })
+    };
+    let told: Vec<&str> = options.split(',').filter(is_told).collect();
+    told.join(",")
+}
+
 fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut Surroundings) {
     let wanted = directories(known);
     if wanted.is_empty() {
@@ -146,7 +176,7 @@ fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut 
     }
     let root = proc.of(pid, "root");
     let mounts = proc.of(pid, "mountinfo");
-    let (sender, told) = channel();
+    let (sender, answers) = channel();
     // A file system that does not answer must not hold the check.
     let spawned = kernel::own_threads::start("ff-places", move || {
         let mounts = mountinfo::read(&mounts).unwrap_or_default();
@@ -168,7 +198,7 @@ fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut 
         return;
     }
     loop {
-        match told.recv_timeout(PATIENCE) {
+        match answers.recv_timeout(PATIENCE) {
             Ok((name, path, room, mount)) => {
                 let mut put = |part: &str, value: String| {
                     out.facts.insert(format!("place.{name}.{part}"), value);
@@ -176,7 +206,7 @@ fn rooms(proc: &ProcRoot, pid: u32, known: &BTreeMap<String, String>, out: &mut 
                 put("path", path.display().to_string());
                 if let Some(mount) = mount {
                     put("file_system", mount.file_system);
-                    put("mount_options", mount.options);
+                    put("mount_options", told(&mount.options));
                 }
                 match room {
                     Ok(room) => {
@@ -225,6 +255,27 @@ mod tests {
         assert!(found.facts["process.open_files"].parse::<u64>().unwrap() > 2);
         assert!(found.facts.contains_key("limits.open_files"));
         assert!(found.facts.contains_key("host.numa_nodes"));
+    }
+
+    #[test]
+    fn options_of_a_mount_name_nobody() {
+        for (options, shown) in [
+            (
+                "rw,relatime,rw,errors=remount-ro,data=ordered,commit=30",
+                "rw,relatime,rw,errors=remount-ro,data=ordered,commit=30",
+            ),
+            (
+                "rw,vers=3.1.1,cache=strict,username=alice,domain=ACME,addr=10.1.2.3,rsize=4194304,discard",
+                "rw,vers=3.1.1,cache=strict,rsize=4194304,discard",
+            ),
+            (
+                "rw,lowerdir=/srv/acme/l:/x,upperdir=/srv/acme/u,xino=off",
+                "rw",
+            ),
+            ("rw,mode=hunter_2,subvol=/acme,secret=x,password=4711", "rw"),
+        ] {
+            assert_eq!(told(options), shown);
+        }
     }
 
     #[test]
