@@ -1,9 +1,7 @@
 //! A command as it is shown.
 
-/// Parts of the names of options whose values are nobody's business: our text may end up in a ticket.
-const SECRET: [&str; 5] = ["password", "passphrase", "secret", "sst-auth", "filekey"];
-
-/// A command with the values of such options left out. They follow behind `=`, or as a word of their own.
+/// A command with the values of options left out that name a secret ([`model::names_a_secret`]) or log in somewhere: our
+/// text may end up in a ticket. They follow behind `=`, or as a word of their own.
 fn without_secrets(command: &[String]) -> Vec<String> {
     const INSTEAD: &str = "...";
     let mut shown = Vec::with_capacity(command.len());
@@ -18,9 +16,10 @@ fn without_secrets(command: &[String]) -> Vec<String> {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        let plain = name.to_ascii_lowercase().replace('_', "-");
-        let is_secret =
-            plain.starts_with("--") && SECRET.iter().any(|secret| plain.contains(secret));
+        let logs_in = value
+            .and_then(|value| value.split_once("://"))
+            .is_some_and(|(_, rest)| rest.contains('@'));
+        let is_secret = name.starts_with("--") && (logs_in || model::names_a_secret(name));
         is_value = is_secret && value.is_none();
         shown.push(match (is_secret, value) {
             (true, Some(_)) => format!("{name}={INSTEAD}"),
@@ -75,6 +74,16 @@ mod tests {
         assert_eq!(
             shown(&["mysqld", "--wsrep_sst_auth=root:s3cret", "--user=mysql"]),
             "mysqld --wsrep_sst_auth=... --user=mysql"
+        );
+        assert_eq!(
+            shown(&[
+                "mysqld",
+                "--wsrep-provider-options=socket.ssl_cipher=x",
+                "--loose-acme-api-key=s3cret",
+                "--proxy=https://me:s3cret@h/",
+                "--validate-password-policy=LOW"
+            ]),
+            "mysqld --wsrep-provider-options=... --loose-acme-api-key=... --proxy=... --validate-password-policy=LOW"
         );
         assert_eq!(
             shown(&[
