@@ -228,6 +228,9 @@ const ROWS_MAX: usize = 50_000;
 /// Bytes of one value that are kept.
 const VALUE_BYTES_MAX: usize = 16 << 10;
 
+/// Of a longer statement nobody asks where it ends: it would be read once for each of its lines.
+const LEXED_BYTES_MAX: usize = 4 << 10;
+
 fn read(lines: &[Line<'_>]) -> Read {
     let mut reader = Reader::default();
     for line in lines {
@@ -324,6 +327,10 @@ struct Reader<'a> {
     /// The names of the row that is being read field by field, and the values.
     names: Vec<&'a str>,
     fields: Cells,
+    /// The lines of the statement that is being read; none when the last field is none.
+    statement: Option<String>,
+    /// What stands behind it is prose.
+    is_over: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -346,19 +353,32 @@ impl<'a> Reader<'a> {
             if self.names.len() < 200 {
                 self.names.push(name);
                 self.fields.push(cut(value));
+                self.is_over = false;
+                self.statement = is_statement(name).then(|| cut(value).to_owned());
             }
-        } else if !text.is_empty() {
+        } else if !text.is_empty() && self.goes_on(text) {
             self.fields.lengthen(text, VALUE_BYTES_MAX);
         }
     }
 
+    /// Whether a line is one of the last field's value: behind a statement people write what they think of it.
+    fn goes_on(&mut self, text: &str) -> bool {
+        let Some(statement) = self.statement.as_mut().filter(|_| !self.is_over) else {
+            return !self.is_over;
+        };
+        statement.push('\n');
+        statement.push_str(text);
+        self.is_over = statement.len() <= LEXED_BYTES_MAX
+            && sql::end_of_statement(statement) < statement.len();
+        !self.is_over
+    }
+
     /// In a statement of several lines, what looks like a field is one only when the row has such.
     fn is_field(&self, name: &str) -> bool {
-        let in_statement = self.names.last().is_some_and(|last| {
-            is_query(last)
-                || last.eq_ignore_ascii_case("info")
-                || last.eq_ignore_ascii_case("digest_text")
-        });
+        let in_statement = self
+            .names
+            .last()
+            .is_some_and(|last| is_statement(last) || last.eq_ignore_ascii_case("digest_text"));
         !in_statement
             || name.contains('_')
             || self
@@ -446,6 +466,8 @@ impl<'a> Reader<'a> {
         }
         self.names.clear();
         self.fields.clear();
+        self.statement = None;
+        self.is_over = false;
     }
 
     fn end_table(&mut self) {
@@ -465,6 +487,11 @@ impl<'a> Reader<'a> {
             values,
         });
     }
+}
+
+/// Whether a column of this name has statements of clients.
+fn is_statement(name: &str) -> bool {
+    is_query(name) || name.eq_ignore_ascii_case("info")
 }
 
 fn cut(value: &str) -> &str {
@@ -489,6 +516,24 @@ mod tests {
             let rows: Vec<_> = read.rows[0].each(["trx_id", "trx_query", "none"]).collect();
             assert_eq!(rows, [["5", "update t set a = b|c", ""]], "{text}");
             assert_eq!(read.what.as_deref(), Some("INNODB_TRX"));
+        }
+    }
+
+    #[test]
+    fn what_people_write_below_a_statement_is_none_of_it() {
+        let remark = "her password is hunter2\nThanks, Alice";
+        let row = "***** 1. row *****\n     trx_id: 5\n  trx_state: LOCK WAIT\ntrx_started: 2020-01-01 00:00:00\n  trx_query: update t\nset a = b\n";
+        for text in [
+            format!("{row}{remark}\n"),
+            format!("{row}{remark}\n{row}"),
+            format!("{row}{remark}\n  trx_state: RUNNING\n"),
+        ] {
+            let read = read(&clean::lines(&text));
+            let rows: Vec<_> = read.rows[0].each(["trx_id", "trx_query"]).collect();
+            assert!(
+                rows.iter().all(|row| *row == ["5", "update t set a = b"]),
+                "{rows:?}"
+            );
         }
     }
 

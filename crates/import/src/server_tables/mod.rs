@@ -129,6 +129,13 @@ pub(crate) fn join(all: &[Rows], book: &mut model::StackTable) -> Joined {
     joined
 }
 
+/// What a view of the sys schema leaves of a statement up to where it was cut. These views keep the begin and the end of a
+/// longer one: `INSERT INTO users VALUES (1, 'al ... 2', 'secret', 5)`. The end may begin within a string, and then all its
+/// strings are read as what stands between them.
+fn before_cut(statement: &str) -> &str {
+    statement.split(" ... ").next().unwrap_or_default()
+}
+
 /// A whole number, 0 where there is none.
 fn whole(text: &str) -> u64 {
     text.trim().parse().unwrap_or(0)
@@ -286,6 +293,36 @@ mod tests {
         assert_eq!(row.waits, 2);
         assert_eq!(row.holders[0].tid, 3);
         assert_eq!(row.holders[0].name, "connection 3");
+    }
+
+    #[test]
+    fn the_end_of_a_statement_that_was_cut_in_its_middle_is_not_told() {
+        let cut = "INSERT INTO users VALUES (1, 'al ... e', 'hunter2', 'Berlin')";
+        for statement in [
+            cut.to_owned(),
+            cut.replace("'al", "'a', b"),
+            cut.replace(", 'al", ""),
+        ] {
+            let waits = format!(
+                "wait_started\twait_age\tlocked_table\twaiting_pid\twaiting_query\tblocking_pid\tblocking_query\n\
+                 2020-01-01 00:00:00\t00:00:09\t`shop`.`users`\t5\t{statement}\t6\t{statement}\n"
+            );
+            let told = format!("{:?}", joined(&waits).locks);
+            assert!(told.contains("runs INSERT INTO users VALUES"), "{told}");
+            assert!(
+                !told.contains("hunter2") && !told.contains("Berlin"),
+                "{told}"
+            );
+            let view = format!(
+                "thd_id\tconn_id\tuser\tdb\tcommand\tstate\ttime\tcurrent_statement\n\
+                 9\t5\tapp@web\tshop\tQuery\tupdate\t9\t{statement}\n"
+            );
+            let told = format!("{:?}", joined(&view).read.texts);
+            assert!(
+                !told.contains("hunter2") && !told.contains("Berlin"),
+                "{told}"
+            );
+        }
     }
 
     #[test]

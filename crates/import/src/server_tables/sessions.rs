@@ -36,7 +36,8 @@ pub(super) fn processlist(rows: &Rows) -> SourceData {
     ]
     .map(str::to_owned)
     .into();
-    let columns = match rows.columns.iter().any(|name| name == "conn_id") {
+    let is_view = rows.columns.iter().any(|name| name == "conn_id");
+    let columns = match is_view {
         true => VIEW,
         false => TABLE,
     };
@@ -44,7 +45,15 @@ pub(super) fn processlist(rows: &Rows) -> SourceData {
         .each(columns)
         // The server's own threads have no number there.
         .filter(|[id, ..]| !id.is_empty())
-        .map(|values| Row::new(names.clone(), &values))
+        .map(|[id, user, host, db, command, time, state, info]| {
+            // Only the views cut statements.
+            let info = match is_view {
+                true => super::before_cut(info),
+                false => info,
+            };
+            let values = [id, user, host, db, command, time, state, info];
+            Row::new(names.clone(), &values)
+        })
         .collect();
     match list.is_empty() {
         true => SourceData::default(),
