@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
 
+use super::keeper::FULL;
 use super::state::{Part, Reason, State};
 use crate::fleet::now_ms;
 use crate::listen::{Answer, Format, Request, Text};
@@ -32,7 +33,11 @@ fn health(state: &State) -> Answer {
         "waiting_seconds": oldest_seconds(state),
     });
     if let Some(reason) = &journal {
-        body["reason"] = json!(reason);
+        // Where the journal is concerns nobody else; the journal of the system has it.
+        body["reason"] = json!(match reason == FULL {
+            true => FULL,
+            false => "the gateway's journal cannot be written",
+        });
     }
     if let Some(reason) = store {
         body["store"]["reason"] = json!(without_words(&reason));
