@@ -8,6 +8,8 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+use crate::line::has;
+
 /// A longer text is no paste, and a copy of it takes too much memory.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
@@ -66,10 +68,10 @@ fn is_plain(text: &str) -> bool {
             .iter()
             .fold(false, |found, byte| found | is_control(byte))
     };
+    let has_words = |words: &[u8]| memmem::find(bytes, words).is_some();
     text.is_ascii()
         && !bytes.chunks(PIECE_BYTES).any(has_control)
-        && memmem::find(bytes, b"^[[").is_none()
-        && memmem::find(bytes, b"[0m").is_none()
+        && !(has(text, b'[') && (has_words(b"^[[") || has_words(b"[0m")))
 }
 
 /// A line without its end. A carriage return within it begins a line: so do old files end theirs, and progress that was

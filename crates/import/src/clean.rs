@@ -82,7 +82,10 @@ fn of_unwrapped<'a>(
     let texts: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
     let bare_texts = decoration::undone(&texts, known);
     let numbers = unwrapped.iter().map(|(number, _)| *number);
-    let texts = bare_texts.iter().map(AsRef::as_ref);
+    let texts = match &bare_texts {
+        Some(bare) => bare.iter().map(AsRef::as_ref).collect(),
+        None => texts,
+    };
     let unwrapped = numbers.zip(texts);
     let list = room.list(unwrapped.len());
     let (lines, cut) = bare(unwrapped, Around::ALL, (list, room));
@@ -92,7 +95,7 @@ fn of_unwrapped<'a>(
 /// Lines that a client, a terminal or a mail broke are one again.
 fn whole<'a>(mut lines: Vec<Line<'a>>, text: &str, around: Around) -> Vec<Line<'a>> {
     spacing::close_up(&mut lines);
-    if flattened_tables::may_be_in(text) {
+    if around.borders && flattened_tables::may_be_in(text) {
         flattened_tables::unfold(&mut lines);
     }
     if around.borders && terminal::may_be_in(&lines) {
@@ -142,10 +145,12 @@ impl Around {
         Self {
             bars: has(text, b'|'),
             tabs: has(text, b'\t'),
-            borders: has_words(text, "+-"),
+            borders: has(text, b'+') && has_words(text, "+-"),
             tags: has(text, b'<'),
-            entities: has(text, b'&') || has_words(text, "\u{a0}") || has_words(text, "\\|"),
-            frames: has_words(text, " #"),
+            entities: has(text, b'&')
+                || has(text, 0xa0)
+                || (has(text, b'\\') && has_words(text, "\\|")),
+            frames: has(text, b'#') && has_words(text, " #"),
         }
     }
 }
@@ -401,7 +406,7 @@ fn decoded(line: &str) -> Cow<'_, str> {
     ];
     // Markdown's own sign, as converters of web pages escape it.
     let is_row = line.starts_with("\\|");
-    if !line.contains('&') && !line.contains('\u{a0}') && !is_row {
+    if !has(line, b'&') && !has(line, 0xa0) && !is_row {
         return Cow::Borrowed(line);
     }
     let mut line = match is_row {

@@ -40,10 +40,13 @@ const SHARE_MIN: usize = 90;
 /// A listing has so many columns at the least.
 const COLUMNS_MIN: usize = 4;
 
-/// The lines without what stands in front of them. `known` says how much of a text is known, and is the larger the more
-/// surely.
-pub(crate) fn undone<'a>(lines: &[&'a str], known: impl Fn(&str) -> usize) -> Vec<Cow<'a, str>> {
-    let mut undone: Vec<Cow<'a, str>> = lines.iter().map(|line| Cow::Borrowed(*line)).collect();
+/// The lines without what stands in front of them; nothing where nothing does. `known` says how much of a text is known,
+/// and is the larger the more surely.
+pub(crate) fn undone<'a>(
+    lines: &[&'a str],
+    known: impl Fn(&str) -> usize,
+) -> Option<Vec<Cow<'a, str>>> {
+    let mut undone: Option<Vec<Cow<'a, str>>> = None;
     // Most large texts have none of it, which their begin tells.
     let head = lines.get(..STARTS_MAX + JUDGED_LINES).unwrap_or(lines);
     let (mut from, mut judged) = (0, 0);
@@ -72,6 +75,8 @@ pub(crate) fn undone<'a>(lines: &[&'a str], known: impl Fn(&str) -> usize) -> Ve
         }
         let to = end();
         let bare = without(lines.get(from..to).unwrap_or_default(), &layers).into_iter();
+        let undone =
+            undone.get_or_insert_with(|| lines.iter().map(|line| Cow::Borrowed(*line)).collect());
         for (line, bare) in undone.iter_mut().skip(from).zip(bare) {
             *line = Cow::Owned(bare);
         }
@@ -211,15 +216,12 @@ fn without<S: AsRef<str>>(lines: &[S], layers: &[Layer]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::undone;
     use crate::clean::known;
 
     fn bare(text: &str) -> String {
         let lines: Vec<&str> = text.split('\n').collect();
-        let bare: Vec<Cow<'_, str>> = undone(&lines, known);
-        bare.join("\n")
+        undone(&lines, known).map_or_else(|| text.to_owned(), |bare| bare.join("\n"))
     }
 
     const LIST: [&str; 4] = [

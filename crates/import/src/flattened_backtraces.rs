@@ -1,5 +1,6 @@
 //! Backtraces whose line ends were lost: forms and trackers make one line of a whole thread.
 
+use crate::line::has;
 use crate::stack_lines;
 
 /// Frames in a row by which a line is known as several.
@@ -24,7 +25,7 @@ pub(crate) fn parts(line: &str) -> impl Iterator<Item = &str> {
 
 /// Where a part begins behind another.
 fn breaks(line: &str) -> Vec<usize> {
-    if !line.contains(" #") {
+    if !has(line, b'#') || !line.contains(" #") {
         return Vec::new();
     }
     let marks = in_order(marks(line));

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, Visitor};
 use serde_json::Deserializer;
 
-use crate::line::has_words;
+use crate::line::{has, has_words};
 use crate::printed_rows;
 
 /// Largest text that is looked at.
@@ -48,7 +48,8 @@ pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
         return None;
     }
     let begins = |text: &str| text.starts_with(['{', '[']);
-    if !begins(text.trim_start()) && !has_words(text, "\n{") && !has_words(text, "\n[") {
+    let begins_line = || has_words(text, "\n{") || has_words(text, "\n[");
+    if !has(text, b'{') || !(begins(text.trim_start()) || begins_line()) {
         return None;
     }
     let mut lines = Vec::new();

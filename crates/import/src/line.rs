@@ -38,7 +38,7 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether one of the bytes of a text is this one, which is ASCII.
+/// Whether one of the bytes of a text is this one.
 pub(crate) fn has(text: &str, byte: u8) -> bool {
     memchr::memchr(byte, text.as_bytes()).is_some()
 }

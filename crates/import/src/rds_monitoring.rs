@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 
 use crate::columns::is_server_program;
 use crate::json_rows::between;
-use crate::line::has_words;
+use crate::line::{has, has_words};
 
 /// A line begins so: keys are in the order of the alphabet.
 pub(crate) const BEGIN: &str = "{\"cpuUtilization\":";
@@ -29,7 +29,8 @@ const FIRST: &str = "engine";
 
 /// The lines with their numbers, objects as one line each; `None` where there is no such object.
 pub(crate) fn unwrapped(text: &str) -> Option<Vec<(usize, Cow<'_, str>)>> {
-    if text.len() > TEXT_BYTES_MAX || !has_words(text, "cpuUtilization") {
+    let may_be = text.len() <= TEXT_BYTES_MAX && has(text, b'{');
+    if !may_be || !has_words(text, "cpuUtilization") {
         return None;
     }
     let mut lines = Vec::new();

@@ -15,6 +15,7 @@ use std::borrow::Cow;
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
+use crate::line::has_words;
 use crate::printed_rows;
 
 /// So many bytes tell whether a text begins as a page.
@@ -91,7 +92,7 @@ fn begins_as_page(text: &str) -> bool {
 /// Whether a text in which nothing was known may be a part of a page.
 pub(crate) fn may_be_in(text: &str) -> bool {
     let ends = ENDS.iter().flat_map(|end| text.matches(end));
-    text.len() <= PAGE_BYTES_MAX && ends.take(ENDS_MIN).count() == ENDS_MIN
+    text.len() <= PAGE_BYTES_MAX && has_words(text, "</") && ends.take(ENDS_MIN).count() == ENDS_MIN
 }
 
 /// What a page shows.

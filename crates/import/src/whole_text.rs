@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 
 use crate::clean::known;
+use crate::line::{self, has};
 use crate::{characters, decoration, quoted_printable, recordings};
 
 /// A text as it was printed: in plain characters, with line ends, and without what stands in front of each line.
@@ -28,7 +29,7 @@ fn then<'a>(text: Cow<'a, str>, step: impl Fn(&str) -> Cow<'_, str>) -> Cow<'a, 
 /// and each backslash twice; so do programs that print a text as they would write it in a source. Statements in it are
 /// read as they were, or their strings would seem to end elsewhere.
 fn with_lines(text: &str) -> Cow<'_, str> {
-    if !may_be_escaped(text) {
+    if !has(text, b'\\') || !may_be_escaped(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -97,11 +98,10 @@ fn without_decoration(text: &str) -> Cow<'_, str> {
     if text.len() > DECORATED_BYTES_MAX || count() > DECORATED_LINES_MAX {
         return Cow::Borrowed(text);
     }
-    let lines: Vec<&str> = text.split('\n').collect();
-    let bare = decoration::undone(&lines, known);
-    match bare.iter().any(|line| matches!(line, Cow::Owned(_))) {
-        true => Cow::Owned(bare.join("\n")),
-        false => Cow::Borrowed(text),
+    let lines: Vec<&str> = line::split(text).collect();
+    match decoration::undone(&lines, known) {
+        Some(bare) => Cow::Owned(bare.join("\n")),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -6,7 +6,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// So much of a text is looked for, in bytes: an automaton of whole messages takes each start of the program three times
 /// as long to make, and what is found is compared anyway.
-const BEGIN_BYTES_MAX: usize = 16;
+const BEGIN_BYTES_MAX: usize = 12;
 
 /// The part of a text that an automaton looks for.
 pub(crate) fn begin_of(text: &str) -> &[u8] {

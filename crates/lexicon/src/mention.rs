@@ -100,7 +100,7 @@ impl Lexicon {
     /// Underscores in front of a name get lost, or are a mark of somebody's text.
     fn named_but_for_bars(&'static self, token: &str) -> Option<&'static Entry> {
         let bare = token.trim_start_matches('_');
-        if bare.len() < NAME_BYTES_MIN {
+        if bare.len() < NAME_BYTES_MIN || bare.contains('/') {
             return None;
         }
         let barred = format!("__{bare}");
@@ -125,8 +125,10 @@ impl Lexicon {
             };
             by_name && (entry.is_strong || entry.kind.is_amount())
         };
-        // Instruments are known by their ends; what is in front of them depends on who tells.
-        let stems = is_path.then_some(&*INSTRUMENTS).into_iter().flatten();
+        // Instruments are known by their ends; what is in front of them depends on who tells. A path from the root is a
+        // file's.
+        let may_be = is_path && !token.starts_with('/');
+        let stems = may_be.then_some(&*INSTRUMENTS).into_iter().flatten();
         let instruments = stems.filter(|(stem, _)| token.contains(**stem));
         let instruments = instruments.flat_map(|(_, numbers)| numbers.iter().copied());
         self.by_begin(lower)

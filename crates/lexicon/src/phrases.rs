@@ -156,29 +156,31 @@ impl Phrases {
 /// Whether a term of the field stands there: as a word, or before any ending where it asks for that. Scripts without
 /// blanks have no words to tell apart; names of capital letters are told from words by them.
 fn stands_there(pattern: &str, line: &str, from: usize, to: usize) -> bool {
-    let has_ending = pattern.ends_with('*');
+    let is_word_there = match pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
+        false => !pattern.is_ascii() || is_word(line, from, to),
+        true => {
+            let has_ending = pattern.ends_with('*');
+            starts_word(line, from)
+                && (has_ending || is_word(line, from, to) || is_plural(line, to))
+        }
+    };
+    if !is_word_there {
+        return false;
+    }
     let text = line.get(from..to).unwrap_or_default();
-    let is_name = pattern.bytes().all(|c| !c.is_ascii_lowercase()) && pattern.is_ascii();
-    if is_name && text != pattern {
+    let is_name = || pattern.bytes().all(|c| !c.is_ascii_lowercase()) && pattern.is_ascii();
+    if text != pattern && is_name() {
         return false;
     }
     // A setting with its value is found as one.
     let behind = line.get(to..).unwrap_or_default().trim_start();
-    if let Some(value) = behind.strip_prefix(['=', ':']) {
-        let value = value.trim_start();
-        let is_zero = value.starts_with('0') && !value.starts_with("0.");
-        let has_no_limit = NO_LIMIT.iter().any(|none| value.starts_with(none));
-        if pattern.contains('_') || is_zero || has_no_limit {
-            return false;
-        }
-    }
-    match pattern.starts_with(|c: char| c.is_alphabetic() && is_parted(c)) {
-        false => !pattern.is_ascii() || is_word(line, from, to),
-        true => {
-            starts_word(line, from)
-                && (has_ending || is_word(line, from, to) || is_plural(line, to))
-        }
-    }
+    let Some(value) = behind.strip_prefix(['=', ':']) else {
+        return true;
+    };
+    let value = value.trim_start();
+    let is_zero = value.starts_with('0') && !value.starts_with("0.");
+    let has_no_limit = NO_LIMIT.iter().any(|none| value.starts_with(none));
+    !pattern.contains('_') && !is_zero && !has_no_limit
 }
 
 /// Letters of scripts that write blanks between words.

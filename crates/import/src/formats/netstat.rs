@@ -195,16 +195,18 @@ impl<'t> Socket<'t> {
             return None;
         }
         // What the process is called stands behind these.
-        let words: Vec<&str> = text.split_ascii_whitespace().take(8).collect();
-        let number = |place: usize| words.get(place)?.parse::<u64>().ok();
-        let (state, received, sent, local) = match words.first()? {
+        let mut all = text.split_ascii_whitespace();
+        let words: [Option<&str>; 6] = std::array::from_fn(|_| all.next());
+        let word = |place: usize| words.get(place).copied().flatten();
+        let number = |place: usize| word(place)?.parse::<u64>().ok();
+        let (state, received, sent, local) = match word(0)? {
             first if first.starts_with("tcp") => match number(1) {
-                Some(received) => (*words.get(5)?, received, number(2)?, *words.get(3)?),
+                Some(received) => (word(5)?, received, number(2)?, word(3)?),
                 // ss with the kind of socket in front.
-                None => (*words.get(1)?, number(2)?, number(3)?, *words.get(4)?),
+                None => (word(1)?, number(2)?, number(3)?, word(4)?),
             },
-            first if CONNECTION_STATES.contains(first) => {
-                (*first, number(1)?, number(2)?, *words.get(3)?)
+            first if CONNECTION_STATES.contains(&first) => {
+                (first, number(1)?, number(2)?, word(3)?)
             }
             _ => return None,
         };

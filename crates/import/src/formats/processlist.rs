@@ -380,14 +380,17 @@ fn is_of_collector(row: &Row) -> bool {
     own.any(|own| has_in_any_case(row.get("info"), own))
 }
 
-/// Whether words in small letters stand in a text whatever its case.
+/// Whether words in small letters stand in a text whatever its case. They are looked for by a sign in them, which most
+/// statements hardly have.
 fn has_in_any_case(text: &str, words: &str) -> bool {
-    let Some(first) = words.bytes().next() else {
+    let before = words.find('_').unwrap_or(0);
+    let Some(sign) = words.as_bytes().get(before) else {
         return true;
     };
-    let mut begins = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text.as_bytes());
-    begins.any(|at| {
-        let here = text.get(at..at + words.len());
+    let mut signs = memchr::memchr2_iter(*sign, sign.to_ascii_uppercase(), text.as_bytes());
+    signs.any(|at| {
+        let from = at.checked_sub(before);
+        let here = from.and_then(|from| text.get(from..from + words.len()));
         here.is_some_and(|here| here.eq_ignore_ascii_case(words))
     })
 }

@@ -18,10 +18,12 @@ pub(super) fn stem(line: &str) -> &str {
         line = rest;
     }
     if starts_with_date(line) {
-        for mark in ["[InnoDB] ", "] InnoDB: "] {
-            let end = line.floor_char_boundary(PREFIX_BYTES_MAX + mark.len());
-            let at = line.get(..end).and_then(|head| head.find(mark));
-            if let Some(rest) = at.and_then(|at| line.get(at + mark.len()..)) {
+        for (bracket, mark) in [('[', "[InnoDB] "), (']', "] InnoDB: ")] {
+            let end = line.floor_char_boundary(PREFIX_BYTES_MAX + 1);
+            let head = line.get(..end).unwrap_or_default();
+            let mut places = head.match_indices(bracket);
+            let rest = places.find_map(|(at, _)| line.get(at..)?.strip_prefix(mark));
+            if let Some(rest) = rest {
                 return rest;
             }
         }

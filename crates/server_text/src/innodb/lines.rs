@@ -128,8 +128,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn classify(&mut self, raw: &'a str, rest: &'a str) -> Kind {
-        let stem = stem(raw);
+    fn classify(&mut self, raw: &'a str, stem: &'a str, rest: &'a str) -> Kind {
         let doubtful = self.quote.is_some() && matches!(self.place, Place::Statement | Place::Cut);
         if doubtful {
             let is_whole = self.statement_bytes < self.statement_cut_bytes_min;
@@ -300,15 +299,16 @@ impl<'a> Iterator for Lines<'a> {
         self.line_at = self.at;
         self.at += raw.len() + 1;
         self.has_form = false;
-        let kind = if self.line_at < self.remnant_end && !is_rule(stem(raw)) {
+        let stem = stem(raw);
+        let kind = if self.line_at < self.remnant_end && !is_rule(stem) {
             Kind::Remnant
         } else {
-            self.classify(raw, rest)
+            self.classify(raw, stem, rest)
         };
         self.before = raw;
         Some(Line {
             raw,
-            stem: stem(raw),
+            stem,
             kind,
             section: self.section,
             is_last: self.at > self.text.len(),
