@@ -132,7 +132,7 @@ impl Template {
 const ANY: &str = "…";
 
 /// How a last clause begins that only says what most of the number is of.
-const NAMING: [&str; 5] = ["such", "most", "mostly", "for", "at"];
+const NAMING: [&str; 4] = ["such ", "most", "for ", "at "];
 
 /// Words that lead to a number, and say nothing without it.
 const LEADING: [&str; 12] = [
@@ -164,37 +164,31 @@ impl Template {
 
 /// A title without what only names one thing of several: ` (malloc)`, `, most of it for malloc`.
 fn without_naming(text: &str, each: &str) -> String {
-    let mut text = text.replace(" (…)", "").replace(&format!(" ({each})"), "");
+    let text = text.replace(" (…)", "").replace(&format!(" ({each})"), "");
     // Behind a colon stands what follows from it.
-    let end = text.find(": ").unwrap_or(text.len());
-    let first = text.get(..end).unwrap_or_default();
-    let clause = first.rsplit_once(", ").map_or("", |(_, clause)| clause);
-    let begins = clause.split(' ').next().unwrap_or_default();
-    if NAMING.contains(&begins) && (clause.ends_with(each) || clause.ends_with(ANY)) {
-        let from = end.saturating_sub(clause.len() + ", ".len());
-        text.replace_range(from..end, "");
+    let (first, behind) = text.split_at(text.find(": ").unwrap_or(text.len()));
+    let is_naming = |(_, clause): &(&str, &str)| {
+        NAMING.iter().any(|begin| clause.starts_with(begin))
+            && (clause.ends_with(each) || clause.ends_with(ANY))
+    };
+    match first.rsplit_once(", ").filter(is_naming) {
+        Some((kept, _)) => format!("{kept}{behind}"),
+        None => text,
     }
-    text
 }
 
 /// A title whose number would stand last: without the words that lead to it, and as a question where it is a time.
 fn without_gap_at_end(text: String, how: Show) -> String {
-    let Some(head) = text.strip_suffix(ANY) else {
+    let Some(mut head) = text.strip_suffix(ANY).map(str::trim_end) else {
         return text;
     };
-    let bare = |word: &str| word.trim_end_matches([',', ':']).to_owned();
-    let mut words: Vec<String> = head.split_whitespace().map(bare).collect();
-    while words
-        .last()
-        .is_some_and(|word| LEADING.contains(&word.as_str()))
-    {
-        words.pop();
+    let leads = |(_, last): &(&str, &str)| LEADING.contains(last);
+    while let Some((rest, _)) = head.rsplit_once(' ').filter(leads) {
+        head = rest.trim_end_matches([',', ':']);
     }
-    let head = words.join(" ");
     match how {
-        _ if head.is_empty() => text,
         Show::Seconds | Show::Milliseconds => format!("how long {head}"),
-        _ => head,
+        _ => head.to_owned(),
     }
 }
 
