@@ -77,6 +77,12 @@ impl Cause {
         self.witnesses.iter().filter(|sign| sign.counts)
     }
 
+    /// One of these asks for such a name of the lexicon.
+    pub(crate) fn asks_for(&self, kind: lexicon::Kind, name: &str) -> bool {
+        let mut calls = self.counting().filter_map(Sign::call);
+        calls.any(|call| call.function.asks_for(kind, name))
+    }
+
     /// A sign of it looks at this setting or counter, or its remedy changes it or looks at it.
     pub(crate) fn speaks_of(&self, name: &str) -> bool {
         let tests = self.witnesses.iter().map(|sign| match &sign.test {

@@ -69,10 +69,7 @@ const ROW_LOCK: &str = "row-lock";
 /// Where all that hold the rows are in their commit, waiting for rows is a consequence of what holds commits up: lists of
 /// sessions and of locks tell it where nobody took stacks.
 fn behind_commits<'s, 'i: 's>(causes: &[&Cause], scene: impl Fn() -> &'s Scene<'i>) -> Vec<Effect> {
-    let is_of_commits = |cause: &&&Cause| {
-        let mut calls = cause.counting().filter_map(Sign::call);
-        calls.any(|call| call.function.asks_for(lexicon::Kind::State, COMMIT))
-    };
+    let is_of_commits = |cause: &&&Cause| cause.asks_for(lexicon::Kind::State, COMMIT);
     let is_of_rows = |cause: &&&Cause| cause.about.iter().any(|layer| layer == ROW_LOCK);
     let Some(effect) = causes.iter().find(is_of_rows) else {
         return Vec::new();

@@ -127,7 +127,7 @@ pub(crate) fn suspicions(
     let mut waited: BTreeSet<(&str, Seen)> = BTreeSet::new();
     let telling = all.names.iter().filter(|one| is_telling(one.seen));
     for named in telling.filter(|one| is_strong(one)) {
-        let asks = among(&open, |cause| asks_for(cause, named));
+        let asks = among(&open, |cause| cause.asks_for(named.kind, &named.name));
         let whole = named.share * of_waiters(named.seen) * general_share(named);
         let each = whole / asks.len() as f64;
         for cause in asks {
@@ -370,12 +370,6 @@ fn is_in(pattern: &str, text: &str) -> bool {
         rest = found.map_or("", |at| rest.get(at + part.len()..).unwrap_or_default());
         found.is_some()
     })
-}
-
-/// A sign of the cause asks for this name.
-fn asks_for(cause: &Cause, named: &Named) -> bool {
-    let mut calls = cause.counting().filter_map(Sign::call);
-    calls.any(|call| call.function.asks_for(named.kind, &named.name))
 }
 
 /// A sign that a cause cannot do without speaks for it; others go along with it. One that holds by names which tell only
