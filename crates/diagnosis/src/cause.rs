@@ -1,7 +1,5 @@
 //! A cause as plain data.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{Sign, Test};
@@ -48,11 +46,6 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// The sources that its counting witnesses come from; it can be likely when there are two.
-    pub fn independent_sources(&self) -> BTreeSet<String> {
-        self.counting().map(Sign::source).collect()
-    }
-
     /// The parts that its advice is about: whom it would name (docs/reference/causes.md).
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.advice.iter().map(|one| one.who.as_str())
