@@ -96,15 +96,13 @@ pub(crate) fn values(
             value,
             pattern,
         } => signal(incident, function, *value, pattern, windows),
-        Expression::Binary(Operator::Largest, left, right) => {
-            let left = values(left, incident, windows);
-            let right = values(right, incident, windows);
-            larger(left, right)
-        }
         Expression::Binary(operator, left, right) => {
             let left = values(left, incident, windows);
             let right = values(right, incident, windows);
-            combined(left, right, |left, right| operator.apply(left, right))
+            match operator {
+                Operator::Largest => larger(left, right),
+                _ => combined(left, right, |left, right| operator.apply(left, right)),
+            }
         }
     }
 }

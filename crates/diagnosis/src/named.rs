@@ -76,6 +76,11 @@ impl Seen {
     pub(crate) fn whole(self) -> &'static str {
         self.names()[1]
     }
+
+    /// Such a share of that, 0 to 1, in words.
+    pub(crate) fn part(self, share: f64) -> String {
+        format!("{:.0} % of {}", 100.0 * share, self.whole())
+    }
 }
 
 /// A name that was seen.

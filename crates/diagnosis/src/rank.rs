@@ -26,14 +26,18 @@ pub(crate) fn rank(
             (&link.to, backward, &link.from),
         ] {
             for finding in findings.iter_mut().filter(|one| one.cause == *of) {
-                finding.relations.push(Relation {
-                    kind: kind.to_owned(),
-                    cause: other.clone(),
-                });
+                finding.relations.push(relation(kind, other));
             }
         }
     }
     in_order(findings, &links)
+}
+
+fn relation(kind: &str, cause: &str) -> Relation {
+    Relation {
+        kind: kind.to_owned(),
+        cause: cause.to_owned(),
+    }
 }
 
 /// How much more of what was seen a cause must be about to go before another that is as possible, 0 to 1.
@@ -80,10 +84,6 @@ pub(crate) fn undecided_first(
 /// Puts what may be the root of the first finding before it: that what follows from it was found is a second sign of it.
 pub(crate) fn put_root_first(findings: &mut Vec<Finding>, mut root: Finding) {
     let [forward, backward] = Kind::EffectOf.words();
-    let relation = |kind: &str, cause: &str| Relation {
-        kind: kind.to_owned(),
-        cause: cause.to_owned(),
-    };
     if let Some(symptom) = findings.first_mut() {
         symptom.relations.push(relation(forward, &root.cause));
         root.relations.push(relation(backward, &symptom.cause));
@@ -168,6 +168,14 @@ struct Link {
 }
 
 impl Link {
+    fn new(from: &str, kind: Kind, to: &str) -> Self {
+        Self {
+            from: from.to_owned(),
+            kind,
+            to: to.to_owned(),
+        }
+    }
+
     /// Whether `finding` must wait for another of `rest`. A root that is only possible does not
     /// go before a consequence that is surer.
     fn holds_back(&self, finding: &Finding, rest: &[Finding]) -> bool {
@@ -186,14 +194,8 @@ impl Link {
 }
 
 fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -> Vec<Link> {
-    let mut links: Vec<Link> = seen
-        .iter()
-        .map(|effect| Link {
-            from: effect.effect.clone(),
-            kind: Kind::SeenEffectOf,
-            to: effect.root.clone(),
-        })
-        .collect();
+    let link = |one: &Effect| Link::new(&one.effect, Kind::SeenEffectOf, &one.root);
+    let mut links: Vec<Link> = seen.iter().map(link).collect();
     // What is seen goes before what is usual, in either direction.
     let is_seen = |one: &str, other: &str| {
         seen.iter().any(|effect| {
@@ -208,13 +210,7 @@ fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -
         for other in findings.iter().filter(|other| other.cause != cause.id) {
             let names = |list: &[String]| list.contains(&other.cause);
             let any = || cause.effect_of.iter().any(|id| id == ANY_CAUSE);
-            let mut add = |kind| {
-                links.push(Link {
-                    from: cause.id.clone(),
-                    kind,
-                    to: other.cause.clone(),
-                });
-            };
+            let mut add = |kind| links.push(Link::new(&cause.id, kind, &other.cause));
             if names(&cause.aggravates) {
                 add(Kind::Aggravates);
             }
@@ -243,11 +239,7 @@ mod tests {
         let findings = findings.iter().map(|(cause, level)| finding(cause, *level));
         let links: Vec<Link> = effects
             .iter()
-            .map(|(from, to)| Link {
-                from: (*from).to_owned(),
-                kind: Kind::EffectOf,
-                to: (*to).to_owned(),
-            })
+            .map(|(from, to)| Link::new(from, Kind::EffectOf, to))
             .collect();
         let ordered = in_order(findings.collect(), &links);
         ordered.into_iter().map(|one| one.cause).collect()

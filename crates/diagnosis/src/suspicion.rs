@@ -408,12 +408,7 @@ fn of_name(named: &Named, evidence: &Evidence) -> Witness {
     let says = match mention {
         Some(mention) => format!("{}:{} tells of {}", mention.path, mention.line, named.name),
         None if named.seen == Seen::Logs => format!("the logs tell of: {}", named.name),
-        None => format!(
-            "{:.0} % of {}: {}",
-            100.0 * named.share,
-            named.seen.whole(),
-            named.name
-        ),
+        None => format!("{}: {}", named.seen.part(named.share), named.name),
     };
     witness(named.seen, &named.name, says)
 }
@@ -433,11 +428,7 @@ fn of_layer(layer: &InLayer) -> Witness {
     let words = lexicon::layer(layer.layer).map_or(layer.layer, |layer| layer.words);
     let says = match layer.seen {
         Seen::Logs => format!("the logs tell of {words} ({name})"),
-        seen => format!(
-            "{:.0} % of {} are in {words} ({name})",
-            100.0 * layer.share,
-            seen.whole()
-        ),
+        seen => format!("{} are in {words} ({name})", seen.part(layer.share)),
     };
     witness(layer.seen, layer.layer, says)
 }

@@ -174,12 +174,7 @@ fn in_front_of(scene: &Scene, wait: Wait, takes: impl Fn(Takes) -> bool) -> Vec<
     if !took.is_empty() {
         return surely_if_alone(took, true);
     }
-    let waiting: BTreeSet<u64> = scene
-        .busy()
-        .iter()
-        .filter(|session| activity::wait(&session.state).is_some())
-        .map(|session| session.id)
-        .collect();
+    let waiting = waiting(scene);
     let mut actors: Vec<Actor> = Vec::new();
     let mut add = |actor: Actor| {
         let is_known = actors.iter().any(|one| one.connection == actor.connection);
@@ -233,11 +228,8 @@ fn took(scene: &Scene, wanted: impl Fn(Takes) -> bool) -> Vec<Actor> {
 
 /// Holders that the server told, most waiters first.
 fn reported(scene: &Scene, wanted: impl Fn(&str) -> bool) -> Vec<Actor> {
-    let waits = |id: u32| {
-        let busy = scene.busy().iter();
-        busy.filter(|session| activity::wait(&session.state).is_some())
-            .any(|session| session.id == u64::from(id))
-    };
+    let waiting = waiting(scene);
+    let waits = |id: u32| waiting.contains(&u64::from(id));
     let reported = scene.reported.iter();
     let mut reported: Vec<_> = reported
         .filter(|one| wanted(one.lock) && !waits(one.holder.tid))
@@ -254,6 +246,14 @@ fn is_metadata(lock: &str) -> bool {
 
 fn is_user_lock(lock: &str) -> bool {
     lock.starts_with("user lock")
+}
+
+/// The connections that wait for anything.
+fn waiting(scene: &Scene) -> BTreeSet<u64> {
+    let busy = scene.busy().iter();
+    busy.filter(|session| activity::wait(&session.state).is_some())
+        .map(|session| session.id)
+        .collect()
 }
 
 fn waits<'s>(scene: &'s Scene, wanted: Wait) -> Vec<&'s Session> {

@@ -101,6 +101,7 @@ pub fn audit(look: &Look) -> Audit {
     let mut audit = Audit::default();
     for rule in rules() {
         let id = rule.id.as_str();
+        let fix = |id: &String| format!("freezeframe fix {id}");
         match rule.judge(look) {
             Ok((severity, saw)) => audit.lines.push(AuditLine {
                 rule: id,
@@ -109,10 +110,7 @@ pub fn audit(look: &Look) -> Audit {
                 shared: saw.shared,
                 why: &rule.why,
                 cause: rule.cause.as_deref(),
-                remedy: rule
-                    .cause
-                    .as_ref()
-                    .map(|id| format!("freezeframe fix {id}")),
+                remedy: rule.cause.as_ref().map(fix),
                 source: &rule.source,
             }),
             Err(Untold::Fine) => audit.fine.push(id),
