@@ -73,8 +73,8 @@ static ALL: &[(&str, Special)] = &[
     ("slowest_disk", |look| text(slowest_flush(look)?.0)),
     ("slowest_flush_ms", |look| number(slowest_flush(look)?.1)),
     ("slowest_flushes", |look| number(slowest_flush(look)?.2)),
-    ("fullest_place", |look| fullest_place(look).map(|place| Value::of_both(place.text, place.shared))),
-    ("fullest_is_nearly_full", |look| number(f64::from(u8::from(fullest_place(look)?.is_nearly_full)))),
+    ("fullest_place", fullest_place),
+    ("fullest_is_nearly_full", |look| number(fullest_place(look)?.number)),
     ("redo_capacity", |look| number(redo_capacity(look)?)),
     ("checkpoint_age", |look| number(checkpoint(look)?.0)),
     ("checkpoint_age_max", |look| number(checkpoint(look)?.1)),
@@ -182,18 +182,10 @@ const PLACES: [(&str, &str); 4] = [
     ("log_bin", "the directory of the binary log"),
 ];
 
-/// A directory that has little room left.
-struct Fullest {
-    /// It has hardly any.
-    is_nearly_full: bool,
-    text: String,
-    /// The same without its path.
-    shared: String,
-}
-
-/// The directory with least room left of those that have little.
-fn fullest_place(look: &Look) -> Read<Fullest> {
-    let mut worst: Option<(f64, Fullest)> = None;
+/// The directory with least room left of those that have little; as a number 1 where it has hardly any, else 0. Strangers
+/// do not get its path.
+fn fullest_place(look: &Look) -> Read<Value> {
+    let mut worst: Option<(f64, Value)> = None;
     let mut known = false;
     for (place, what) in PLACES {
         let fact = |part: &str| format!("place.{place}.{part}");
@@ -212,8 +204,8 @@ fn fullest_place(look: &Look) -> Read<Fullest> {
                 show(free / total, Show::Percent)
             );
             if worst.as_ref().is_none_or(|(least, _)| free < *least) {
-                let fullest = Fullest {
-                    is_nearly_full,
+                let fullest = Value {
+                    number: f64::from(u8::from(is_nearly_full)),
                     text: format!("{what} ({path}) {has}"),
                     shared: format!("{what} {has}"),
                 };
@@ -229,19 +221,13 @@ fn fullest_place(look: &Look) -> Read<Fullest> {
                 show(free, Show::Count),
                 show(total, Show::Count)
             );
-            let fullest = Fullest {
-                is_nearly_full: true,
-                shared: text.clone(),
-                text,
-            };
-            worst.get_or_insert((0.0, fullest));
+            worst.get_or_insert((0.0, Value::of_number(1.0, text)));
         }
     }
     if !known {
         return Err(look.missing("place.datadir.bytes"));
     }
-    let (_, fullest) = worst.ok_or(Fine)?;
-    Ok(fullest)
+    worst.map(|(_, fullest)| fullest).ok_or(Fine)
 }
 
 /// Bytes that the redo log holds.
