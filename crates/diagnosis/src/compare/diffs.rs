@@ -83,14 +83,12 @@ pub(super) fn settings(
 pub(super) fn statements(before: &Subject, after: &Subject) -> Vec<Change> {
     let sides = [before, after].map(|subject| {
         let timeline = &subject.incident.timeline;
-        let mut rates = BTreeMap::new();
-        for series in timeline.matching("status.Com_*") {
-            let rate = timeline.measure(series, Measure::Rate, subject.window);
-            if let (Some(name), Some(rate)) = (series.name.strip_prefix("status.Com_"), rate) {
-                rates.insert(name.replace('_', " "), rate);
-            }
-        }
-        rates
+        let rates = timeline.matching("status.Com_*").filter_map(|series| {
+            let name = series.name.strip_prefix("status.Com_")?;
+            let rate = timeline.measure(series, Measure::Rate, subject.window)?;
+            Some((name.replace('_', " "), rate))
+        });
+        rates.collect()
     });
     changes(sides, STATEMENTS_MIN)
 }
@@ -162,10 +160,8 @@ fn changes([before, after]: [BTreeMap<String, f64>; 2], least: f64) -> Vec<Chang
         .filter(|one| one.before.max(one.after) >= least)
         .collect();
     let size = |one: &Change| (one.after - one.before).abs();
-    found.order_by(|one, other| {
-        let by_size = size(other).total_cmp(&size(one));
-        by_size.then_with(|| one.name.cmp(&other.name))
-    });
+    // Of equal ones the first by name, as they stand.
+    found.order_by(|one, other| size(other).total_cmp(&size(one)));
     found.truncate(ROWS_MAX);
     found
 }

@@ -49,11 +49,9 @@ pub(super) fn judge(case: &Case) -> Judged {
     let less = of_fate(&[Fate::Less]);
     let same = of_fate(&[Fate::Same]);
     let (was_there, is_there) = (is_there(&deciding, false), is_there(&deciding, true));
-    let more: Vec<&SignalChange> = of_fate(&[Fate::More])
-        .into_iter()
-        .filter(|_| is_there)
-        .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
-        .collect();
+    let may_hold = |row: &&SignalChange| row.after.held.is_none_or(|held| held > HELD_MIN);
+    let mut more = of_fate(&[Fate::More]);
+    more.retain(|row| is_there && may_hold(row));
     // Without a cause there are no limits: clearly less is all that can be said.
     let gone = match case.cause {
         Some(_) => better,
@@ -66,11 +64,8 @@ pub(super) fn judge(case: &Case) -> Judged {
         !row.circumstance && alike.all(|other| is_gone_with(other, row))
     });
     let all_is_gone = same.is_empty() && less.is_empty();
-    let there_after: Vec<&SignalChange> = same
-        .iter()
-        .copied()
-        .filter(|row| row.after.held.is_none_or(|held| held > HELD_MIN))
-        .collect();
+    let mut there_after = same;
+    there_after.retain(may_hold);
     let mut doubts = Doubts::default();
     let supposed = if !more.is_empty() {
         worse(case, &mut doubts);

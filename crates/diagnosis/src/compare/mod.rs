@@ -413,9 +413,7 @@ pub fn settings(first: &Incident, second: &Incident, cause: Option<&Cause>) -> V
 }
 
 fn head(subject: &Subject) -> SideHead {
-    let Subject {
-        incident, window, ..
-    } = subject;
+    let (incident, window) = (subject.incident, subject.window);
     SideHead {
         host: incident.host.clone(),
         server: incident.server.label.clone(),
@@ -430,12 +428,9 @@ fn head(subject: &Subject) -> SideHead {
 /// The cause that a comparison is about when nobody says: the first finding of the first verdict
 /// that has one that is at least likely, else of the first that has any.
 pub fn cause_in_question<'c>(verdicts: &[&Verdict], catalogue: &'c Catalogue) -> Option<&'c Cause> {
-    let likely = verdicts
-        .iter()
-        .flat_map(|verdict| &verdict.findings)
-        .find(|finding| finding.level >= Level::Likely);
-    let any = || verdicts.iter().flat_map(|verdict| &verdict.findings).next();
-    catalogue.get(&likely.or_else(any)?.cause)
+    let all = || verdicts.iter().flat_map(|verdict| &verdict.findings);
+    let likely = all().find(|finding| finding.level >= Level::Likely);
+    catalogue.get(&likely.or_else(|| all().next())?.cause)
 }
 
 /// Whether a verdict finds this cause, at least likely.

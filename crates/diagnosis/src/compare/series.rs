@@ -45,11 +45,8 @@ impl Readings {
 
     /// Share of the readings in which the sign held.
     pub(super) fn held_share(&self) -> Option<f64> {
-        if self.held.is_empty() {
-            return None;
-        }
         let held = self.held.iter().filter(|held| **held).count();
-        Some(held as f64 / self.held.len() as f64)
+        (!self.held.is_empty()).then(|| held as f64 / self.held.len() as f64)
     }
 }
 

@@ -255,9 +255,8 @@ fn numbers(readings: &Readings) -> SideNumbers {
         p95: rank(95),
         max: sorted.last().copied(),
         held: readings.held_share(),
-        block: None,
-        blocks: None,
         points: readings.points.clone(),
+        ..SideNumbers::default()
     }
 }
 

@@ -76,7 +76,8 @@ pub(super) fn recurrence(
 
 /// Stretches in which a sign held, with pauses that are no end.
 fn episodes(row: &SignalChange, side: &SideNumbers) -> u32 {
-    if side.held.is_none_or(|held| held <= 0.0) {
+    // A few odd readings are no episode.
+    if side.held.is_none_or(|held| held <= HELD_MIN / 10.0) {
         return 0;
     }
     let beyond = |value: f64| match (row.limit, row.low_is_bad) {
@@ -94,11 +95,7 @@ fn episodes(row: &SignalChange, side: &SideNumbers) -> u32 {
             last = Some(*at);
         }
     }
-    match side.held {
-        // A few odd readings are no episode.
-        Some(held) if held <= HELD_MIN / 10.0 => 0,
-        _ => count,
-    }
+    count
 }
 
 /// Probability of at most `k` of `n` when each is one with probability `share`.
