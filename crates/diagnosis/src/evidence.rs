@@ -114,10 +114,8 @@ impl<'a> Evidence<'a> {
         let reach = Window::new(stall.from, after);
         let before = incident.baseline_window();
         let calm_after = incident.calm_after();
-        let baseline = match calm_after {
-            Some(after) => Some(after),
-            None => (before.length() >= BASELINE_MIN_MS).then_some(before),
-        };
+        let is_long = before.length() >= BASELINE_MIN_MS;
+        let baseline = calm_after.or(is_long.then_some(before));
         // Where nothing before the onset was taken, what was taken at its very moment is all there
         // may be of the stall: one snapshot, say, of which nobody knows how long the stall lasted.
         let begin = match before.to > before.from {
@@ -249,10 +247,8 @@ impl<'a> Evidence<'a> {
         if moments.len() <= SPARSE_MAX {
             return true;
         }
-        if moments
-            .first()
-            .is_some_and(|first| *first < self.incident.stall.onset)
-        {
+        let is_before = |at: &Millis| *at < self.incident.stall.onset;
+        if moments.first().is_some_and(is_before) {
             return false;
         }
         let mut gaps: Vec<Millis> = moments

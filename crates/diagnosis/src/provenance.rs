@@ -42,14 +42,9 @@ pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
         return format!("{listed} not in the record");
     };
     let mut text = format!("{listed} not in the record; taken by {}", area.taken_by);
-    let mut absent = incident.absent.iter();
-    let why = absent.find(|timed| area.is_absent_as(&timed.absent.what));
-    if let Some(timed) = why {
-        text.push_str(&format!(
-            " ({}: {})",
-            timed.absent.reason.to_text(),
-            timed.absent.detail
-        ));
+    let mut absent = incident.absent.iter().map(|timed| &timed.absent);
+    if let Some(why) = absent.find(|one| area.is_absent_as(&one.what)) {
+        text.push_str(&format!(" ({}: {})", why.reason.to_text(), why.detail));
     }
     text
 }

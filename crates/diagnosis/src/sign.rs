@@ -122,14 +122,9 @@ enum Judged {
 /// A sign that was not found counts as not there only when it could be looked for in at least half
 /// of the windows: a record with holes cannot say that something was not there.
 fn judge(sign: &Sign, one: &Measured) -> Judged {
-    let Measured {
-        limits,
-        what,
-        baseline,
-        seen,
-        ..
-    } = one;
-    let (over, show) = (sign.over, sign.show);
+    let (limits, what, seen) = (&one.limits, &one.what, &one.seen);
+    let over = sign.over;
+    let shown = |number: f64| human::show(number, sign.show);
     let windows = seen.len();
     let mut numbers = Vec::new();
     let mut idle = Vec::new();
@@ -164,22 +159,15 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
         numbers.iter().copied().reduce(pick)
     };
     let Some(value) = extreme(&numbers) else {
-        return match extreme(&idle) {
+        return match extreme(&idle).map(shown) {
             Some(value) => not(format!(
-                "{what} was {} while its conditions were not met",
-                human::show(value, show)
+                "{what} was {value} while its conditions were not met"
             )),
             None if nothing > 0 => not(format!("{what} had nothing to count")),
             None => Judged::Unknown(missing),
         };
     };
-    let words = |limit: f64| {
-        format!(
-            "{what} was {}, the limit is {}",
-            human::show(value, show),
-            human::show(limit, show)
-        )
-    };
+    let was = || format!("{what} was {}", shown(value));
     if over == Over::Every && measured * 2 < windows {
         return Judged::Unknown(missing);
     }
@@ -188,7 +176,7 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
     }
     let above = limits.above.filter(|limit| value < *limit);
     if let Some(limit) = above.or(limits.below.filter(|limit| value > *limit)) {
-        return not(words(limit));
+        return not(format!("{}, the limit is {}", was(), shown(limit)));
     }
     let relative = limits.times_baseline.or(limits.at_most_times_baseline);
     let absolute = limits.above.or(limits.below);
@@ -198,7 +186,7 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
             None => Judged::Unknown(missing),
         };
     };
-    match (*baseline, absolute) {
+    match (one.baseline, absolute) {
         (Some(baseline), _) => {
             let limit = times * baseline;
             let holds = if limits.wants_high() {
@@ -213,9 +201,9 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
                     limit: absolute.unwrap_or(limit),
                 },
                 false => not(format!(
-                    "{what} was {}, against {} before the onset",
-                    human::show(value, show),
-                    human::show(baseline, show)
+                    "{}, against {} before the onset",
+                    was(),
+                    shown(baseline)
                 )),
             }
         }

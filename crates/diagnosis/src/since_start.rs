@@ -47,10 +47,6 @@ fn value(expression: &Expression, incident: &Incident, life_seconds: f64) -> Opt
 
 /// The first reading of a signal.
 fn first(incident: &Incident, name: &str) -> Option<f64> {
-    let series = incident.timeline.get(name)?;
-    series
-        .values
-        .iter()
-        .copied()
-        .find(|value| value.is_finite())
+    let mut values = incident.timeline.get(name)?.values.iter().copied();
+    values.find(|value| value.is_finite())
 }

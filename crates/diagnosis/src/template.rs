@@ -195,23 +195,21 @@ fn without_gap_at_end(text: String, how: Show) -> String {
 /// What stands behind "1": `threads waited` becomes `thread waited`.
 fn singular(text: &str) -> String {
     const THINGS: [&str; 8] = [
-        " threads",
-        " sessions",
-        " lines",
-        " tasks",
-        " errors",
-        " workers",
-        " transactions",
-        " waits",
+        " thread",
+        " session",
+        " line",
+        " task",
+        " error",
+        " worker",
+        " transaction",
+        " wait",
     ];
-    let thing = THINGS.into_iter().find(|thing| {
-        let rest = text.strip_prefix(thing);
-        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+    let one = THINGS.into_iter().find_map(|thing| {
+        let rest = text.strip_prefix(thing)?.strip_prefix('s')?;
+        let is_whole = !rest.starts_with(|c: char| c.is_alphanumeric());
+        is_whole.then(|| format!("{thing}{rest}"))
     });
-    match thing.and_then(|thing| Some((thing.strip_suffix('s')?, text.strip_prefix(thing)?))) {
-        Some((one, rest)) => format!("{one}{rest}"),
-        None => text.to_owned(),
-    }
+    one.unwrap_or_else(|| text.to_owned())
 }
 
 fn plain_parts(text: &str) -> Result<Vec<Part>, String> {
@@ -222,10 +220,8 @@ fn plain_parts(text: &str) -> Result<Vec<Part>, String> {
         if !head.is_empty() {
             parts.push(Part::Text(head.to_owned()));
         }
-        let Some((name, after)) = tail
-            .strip_prefix('{')
-            .and_then(|inner| inner.split_once('}'))
-        else {
+        let inner = tail.strip_prefix('{');
+        let Some((name, after)) = inner.and_then(|inner| inner.split_once('}')) else {
             return Err("'{' and '}' must stand around a place".to_owned());
         };
         let Some((_, place)) = PLACES.iter().find(|(known, _)| *known == name) else {

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use serde::Serialize;
 use toml::Spanned;
 
-use self::raw::{RawCause, RawLookAlike};
+use self::raw::RawCause;
 use self::sign::Side;
 use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
 use crate::names::Compiled;
@@ -179,11 +179,9 @@ impl Reader<'_> {
             self.note(self.error(0, Some("witness"), "a cause needs a witness"));
         }
         for alike in &raw.look_alike {
-            let RawLookAlike {
-                cause, difference, ..
-            } = alike.get_ref();
-            self.noted(self.there(cause, "cause", alike.span().start));
-            self.noted(self.there(difference, "difference", alike.span().start));
+            let (one, at) = (alike.get_ref(), alike.span().start);
+            self.noted(self.there(&one.cause, "cause", at));
+            self.noted(self.there(&one.difference, "difference", at));
         }
         let references = self.references(&raw);
         let is_layer = |name: &str| lexicon::layer(name).is_some();

@@ -203,13 +203,9 @@ impl Reader<'_> {
         let text = |key: &Option<Spanned<String>>| Some(key.as_ref()?.get_ref().clone());
         let limit = |key: &Option<Spanned<f64>>| Some(*key.as_ref()?.get_ref());
         let pattern = raw.matches.as_ref().map(|text| {
-            NamePattern::parse(text.get_ref(), self.compiled).map_err(|error| {
-                self.at(
-                    text,
-                    "matches",
-                    format!("not a regular expression: {error}"),
-                )
-            })
+            let problem = |error: String| format!("not a regular expression: {error}");
+            let read = NamePattern::parse(text.get_ref(), self.compiled);
+            read.map_err(|error| self.at(text, "matches", problem(error)))
         });
         let wanted = [
             text(&raw.equals).map(|text| Ok(Wanted::Equals(text))),

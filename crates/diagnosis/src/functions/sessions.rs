@@ -94,10 +94,8 @@ impl Sessions {
     fn read(from: &mut Arguments, what: What) -> Read<Arc<dyn Function>> {
         let mut given: Vec<Which> = from.text("class")?.map(Which::Class).into_iter().collect();
         for (name, column, _) in COLUMNS {
-            given.extend(
-                from.pattern(name)?
-                    .map(|pattern| Which::Like(column, pattern)),
-            );
+            let like = |pattern| Which::Like(column, pattern);
+            given.extend(from.pattern(name)?.map(like));
         }
         let (Some(which), true) = (given.pop(), given.is_empty()) else {
             let problem = "needs exactly one of class, state, command, user and statement";

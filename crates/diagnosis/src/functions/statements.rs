@@ -158,11 +158,8 @@ impl Function for Statements {
                     .filter(|before| self.counting == Counting::PerSecond || enough(before))
                     .and_then(|before| self.value(&before));
                 let seen = self.value(counted);
-                (
-                    Some(way),
-                    seen.map_or_else(|| absent(missing), Seen::Number),
-                    baseline,
-                )
+                let seen = seen.map_or_else(|| absent(missing), Seen::Number);
+                (Some(way), seen, baseline)
             }
             Some((way, _)) => (Some(way), Seen::Nothing, None),
             None => (None, absent(missing), None),
