@@ -228,9 +228,6 @@ const ROWS_MAX: usize = 50_000;
 /// Bytes of one value that are kept.
 const VALUE_BYTES_MAX: usize = 16 << 10;
 
-/// Of a longer statement nobody asks where it ends: it would be read once for each of its lines.
-const LEXED_BYTES_MAX: usize = 4 << 10;
-
 fn read(lines: &[Line<'_>]) -> Read {
     let mut reader = Reader::default();
     for line in lines {
@@ -329,8 +326,6 @@ struct Reader<'a> {
     fields: Cells,
     /// The lines of the statement that is being read; none when the last field is none.
     statement: Option<String>,
-    /// What stands behind it is prose.
-    is_over: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -351,26 +346,38 @@ impl<'a> Reader<'a> {
             vertical_name(text).filter(|(name, _)| self.is_field(name))
         {
             if self.names.len() < 200 {
+                self.end_value();
                 self.names.push(name);
                 self.fields.push(cut(value));
-                self.is_over = false;
                 self.statement = is_statement(name).then(|| cut(value).to_owned());
             }
-        } else if !text.is_empty() && self.goes_on(text) {
-            self.fields.lengthen(text, VALUE_BYTES_MAX);
+        } else if !text.is_empty() {
+            self.goes_on(text);
         }
     }
 
-    /// Whether a line is one of the last field's value: behind a statement people write what they think of it.
-    fn goes_on(&mut self, text: &str) -> bool {
-        let Some(statement) = self.statement.as_mut().filter(|_| !self.is_over) else {
-            return !self.is_over;
+    /// A line of a value that has several. Where a statement ends is asked when all its lines are known.
+    fn goes_on(&mut self, text: &str) {
+        match &mut self.statement {
+            Some(statement) if statement.len() < VALUE_BYTES_MAX => {
+                statement.push('\n');
+                statement.push_str(text);
+            }
+            Some(_) => {}
+            None => self.fields.lengthen(text, VALUE_BYTES_MAX),
+        }
+    }
+
+    /// Takes the lines of a statement, without what people wrote below it.
+    fn end_value(&mut self) {
+        let Some(statement) = self.statement.take() else {
+            return;
         };
-        statement.push('\n');
-        statement.push_str(text);
-        self.is_over = statement.len() <= LEXED_BYTES_MAX
-            && sql::end_of_statement(statement) < statement.len();
-        !self.is_over
+        let end = sql::end_of_statement(&statement);
+        let own = statement.get(..end).unwrap_or_default();
+        for line in own.split_terminator('\n').skip(1) {
+            self.fields.lengthen(line, VALUE_BYTES_MAX);
+        }
     }
 
     /// In a statement of several lines, what looks like a field is one only when the row has such.
@@ -441,6 +448,7 @@ impl<'a> Reader<'a> {
     }
 
     fn end_row(&mut self) {
+        self.end_value();
         if self.columns.is_empty() {
             self.columns = self
                 .names
@@ -466,8 +474,6 @@ impl<'a> Reader<'a> {
         }
         self.names.clear();
         self.fields.clear();
-        self.statement = None;
-        self.is_over = false;
     }
 
     fn end_table(&mut self) {
@@ -535,6 +541,15 @@ mod tests {
                 "{rows:?}"
             );
         }
+    }
+
+    /// An alias on a line of its own is one only if the statement goes on behind it.
+    #[test]
+    fn a_statement_is_judged_when_all_its_lines_are_known() {
+        let text = "***** 1. row *****\n     trx_id: 5\n  trx_state: LOCK WAIT\ntrx_started: 2020-01-01 00:00:00\n  trx_query: select * from (\nselect 1\n)\nx\nwhere 1\nher password is hunter2\n";
+        let read = read(&clean::lines(text));
+        let rows: Vec<_> = read.rows[0].each(["trx_query"]).collect();
+        assert_eq!(rows, [["select * from ( select 1 ) x where 1"]]);
     }
 
     #[test]
