@@ -26,7 +26,7 @@ static GRAMMAR: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 });
 
 /// Longest of them.
-const WORD_BYTES_MAX: usize = 20;
+const WORD_BYTES_MAX: usize = 26;
 
 /// Words of the grammar behind which an expression or a statement may be complete.
 const COMPLETE: [&str; 16] = [
@@ -54,11 +54,14 @@ const BEHIND_IS: [&str; 7] = [
 ];
 
 /// The words with which statements begin.
-const STARTS: &str = "alter analyze backup begin binlog cache call change check checksum commit create deallocate delete \
-    desc describe do drop execute explain flush grant handler help if insert install kill load lock \
+const STARTS: &str = "alter analyze backup begin binlog cache call change check checksum clone commit create deallocate \
+    delete desc describe do drop execute explain flush grant handler help if insert install kill load lock \
     optimize prepare purge release rename repair replace reset restart resignal revoke rollback \
     savepoint select set show shutdown signal start stop table truncate uninstall unlock update use \
     values with xa";
+
+/// What a label of a stored procedure stands in front of: `fetched: LOOP`.
+const LABELLED: [&str; 4] = ["begin", "loop", "repeat", "while"];
 
 /// So many names in a row are in no statement.
 const NAMES_IN_A_ROW: usize = 3;
@@ -206,6 +209,9 @@ impl Reader<'_> {
                 if GRAMMAR.contains(word.as_str()) {
                     return self.word(&word);
                 }
+                if self.is_label(end) {
+                    return self.link(Last::Link);
+                }
                 self.name()
             }
             TokenKind::QuotedName | TokenKind::Number if self.last == Last::Dot => self.part(),
@@ -289,6 +295,21 @@ impl Reader<'_> {
         None
     }
 
+    /// Whether a word that ends at a place is a label.
+    fn is_label(&self, end: usize) -> bool {
+        let rest = self.text.get(end..).unwrap_or_default();
+        let labelled = rest.trim_ascii_start().strip_prefix(':');
+        labelled.is_some_and(|rest| {
+            let rest = rest.trim_ascii_start();
+            let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+            LABELLED.iter().any(|word| {
+                let begin = rest.get(..word.len()).unwrap_or_default();
+                let behind = rest.get(word.len()..).unwrap_or_default();
+                begin.eq_ignore_ascii_case(word) && !behind.starts_with(is_of_word)
+            })
+        })
+    }
+
     /// Whether a blank, or nothing, stands at a place.
     fn is_blank(&self, at: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
@@ -348,6 +369,15 @@ mod tests {
             "alter table t\nadd column a int\nafter b,\ndrop index c",
             "delete from t\nwhere a = @b\nand c = ?\nand d = 'x'\n'y'",
             "select /*+ INDEX(t a b c) */ a\nfrom t",
+            "create procedure p()\nbegin\ndeclare c cursor for select 1;\nopen c;\nfetched: LOOP\nfetch c into a;\nend loop;\nend",
+            "alter table t\nexchange partition p\nwith table u\nwithout validation",
+            "create table t (a int) engine=InnoDB\nkey_block_size=8\nstats_persistent=0",
+            "create table t (a int)\npartition by range (a)\nsubpartition by hash (b)\nsubpartitions 4\n(partition p values less than (5))",
+            "create sequence s\nstart with 1\nminvalue 1\nincrement by 2\nnocycle",
+            "create event e\non schedule every 1 day\nstarts '2026-01-01'\nends '2027-01-01'\ndo call p()",
+            "create user a\nidentified by 'x'\nwith max_queries_per_hour 5\nmax_user_connections 3\nfailed_login_attempts 3 password_lock_time 2",
+            "grant select,\nreplication master admin\non *.* to a",
+            "select a from t\nminus\nselect a from u",
             "load data infile 'x'\ninto table t\nfields terminated by ','\n(a, b)",
             "grant select on a.*\nto app@localhost\nidentified by 'x'",
             "select a\nfrom t -- her password is hunter2\nwhere b = 1",
@@ -387,7 +417,7 @@ mod tests {
 
     #[test]
     fn lists_have_words_in_lower_case_that_are_not_too_long() {
-        let lists = COMPLETE.into_iter().chain(BEHIND_IS);
+        let lists = COMPLETE.into_iter().chain(BEHIND_IS).chain(LABELLED);
         for word in lists.chain(STARTS.split(' ')) {
             assert!(GRAMMAR.contains(word), "{word}");
         }
