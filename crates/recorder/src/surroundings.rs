@@ -137,7 +137,7 @@ fn directories(known: &BTreeMap<String, String>) -> Vec<(&'static str, PathBuf)>
 }
 
 /// Options of a mount without the values that name something: `username=` of a share, `addr=` of its server, the folders
-/// of an overlay. Words of the kernel's have no capital letter and no sign.
+/// of an overlay. Words of the kernel's have small letters, digits, `-`, `.` and `:` only.
 fn told(options: &str) -> String {
     const WORDS: [&str; 12] = [
         "cache",
