@@ -244,7 +244,13 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         if is_head {
             statement.clear();
             is_over = false;
-        } else if text.is_empty() || goes_on() {
+        } else if text.is_empty() {
+            statement.push('\n');
+        } else if goes_on() {
+            // What is over leaves no string open for the next one.
+            if is_over {
+                statement.clear();
+            }
             statement.push_str(text);
             statement.push('\n');
             is_over = text.ends_with(';')
@@ -396,9 +402,11 @@ mod tests {
                 }
             }
         }
-        let text = SLOW.to_owned() + remark;
-        let read = whole(LogKind::Slow, text.as_bytes(), None);
-        assert!(!format!("{:?}", read.workload[0].digest).contains("hunter2"));
+        for gap in ["", "\n", "\n\n"] {
+            let text = format!("{SLOW}{gap}{remark}");
+            let read = whole(LogKind::Slow, text.as_bytes(), None);
+            assert!(!format!("{:?}", read.workload[0].digest).contains("hunter2"));
+        }
     }
 
     #[test]
