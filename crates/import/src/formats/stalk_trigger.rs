@@ -1,5 +1,7 @@
 //! Why pt-stalk collected.
 
+use lexicon::{Kind, Lexicon};
+
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::Read;
@@ -54,19 +56,22 @@ fn printed(check: &str) -> Option<String> {
     }
     let mut parts = check.split(", ");
     let (call, value) = parts.next()?.rsplit_once('=')?;
-    let (function, variable) = call.strip_suffix(')')?.split_once('(')?;
     let is_name = |name: &str| !name.contains(|c: char| c.is_whitespace() || "()=".contains(c));
+    let named = call.strip_suffix(')').and_then(|call| call.split_once('('));
+    let is_call = named.is_some_and(|(function, variable)| is_name(function) && is_name(variable));
+    // Some versions print the status variable alone.
+    let is_status = || Lexicon::get().lookup(Kind::Status, call).is_some();
     let is_number = value
         .bytes()
         .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte));
-    if !is_number || !is_name(function) || !is_name(variable) {
+    if !is_number || !(is_call || is_status()) {
         return None;
     }
     let pairs: String = parts
         .take_while(is_pair)
         .map(|pair| format!(", {pair}"))
         .collect();
-    Some(format!("{function}({variable})={value}{pairs}"))
+    Some(format!("{call}={value}{pairs}"))
 }
 
 #[cfg(test)]
@@ -106,6 +111,11 @@ mod tests {
                 format!("x Check results: {check} of hunter2"),
                 Some("pt-stalk: status(Threads_running)=30".to_owned()),
             ),
+            (
+                "x Check results: Threads_running=30, matched=no, cycles_true=0".to_owned(),
+                Some("pt-stalk: Threads_running=30, matched=no, cycles_true=0".to_owned()),
+            ),
+            ("x Check results: acme_pin=4711".to_owned(), None),
             ("x Check results: her password is hunter2".to_owned(), None),
             ("x Check results: password=hunter2".to_owned(), None),
             ("x Check results: status(her password)=30".to_owned(), None),
