@@ -92,7 +92,7 @@ impl Threads {
 
     fn snapshots(&self, evidence: &Evidence) -> Snapshots {
         let runs = evidence.runs();
-        let mut matching = vec![0; runs.snapshots.len()];
+        let mut changes = Changes::new(runs.snapshots.len());
         let matches = |seen: &RunSeen| {
             let is_in = |wanted: &NamePattern, name: Option<&String>| {
                 name.is_some_and(|name| wanted.is_match(name))
@@ -105,14 +105,16 @@ impl Threads {
         };
         let mut look = |all: &[RunSeen]| {
             let found = all.iter().filter(|seen| matches(seen));
-            found.for_each(|seen| add(&mut matching, seen));
+            found.for_each(|seen| changes.add(seen));
         };
         let path = evidence.frames.path(&self.stack, self.direct);
         match path.stacks() {
             Some(stacks) => stacks.for_each(|stack| look(runs.of(stack))),
             None => runs.by_stack().for_each(|(_, all)| look(all)),
         }
-        if self.alone {
+        let mut matching = changes.sums();
+        // What each function means is looked up where somebody matches.
+        if self.alone && matching.iter().any(|count| *count > 0) {
             let goes_there = |stack| self.stack.is_empty() || path.is_of(stack);
             let is_other = |stack, seen: &RunSeen| !goes_there(stack) || !matches(seen);
             alone(evidence, is_other, &mut matching);
@@ -143,40 +145,50 @@ fn alone(
     mut is_other: impl FnMut(StackId, &RunSeen) -> bool,
     matching: &mut [u64],
 ) {
-    let (runs, table) = (evidence.runs(), &evidence.incident.stacks.table);
-    let mut first = vec![0; matching.len()];
-    for (stack, all) in runs.by_stack() {
-        // What each function means is looked up where somebody is left.
-        if matching.iter().all(|count| *count == 0) {
-            return;
-        }
+    let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
+    for (stack, all) in evidence.runs().by_stack() {
         // At the start the first thread itself is at work.
         if !all.is_empty() && !evidence.meanings().is_idle(stack) {
-            for seen in all.iter().filter(|seen| is_other(stack, seen)) {
-                during(matching, seen).fill(0);
-            }
+            let others = all.iter().filter(|seen| is_other(stack, seen));
+            others.for_each(|seen| at_work.add(seen));
         }
-        let mut frames = table.frames_of(stack);
+        let mut frames = evidence.incident.stacks.table.frames_of(stack);
         if frames.any(|frame| ALWAYS_THERE.contains(&frame.name.as_str())) {
-            all.iter().for_each(|seen| add(&mut first, seen));
+            all.iter().for_each(|seen| first.add(seen));
         }
     }
-    for (count, first) in matching.iter_mut().zip(first) {
-        if first == 0 {
+    let seen = at_work.sums().into_iter().zip(first.sums());
+    for (count, (at_work, first)) in matching.iter_mut().zip(seen) {
+        if at_work > 0 || first == 0 {
             *count = 0;
         }
     }
 }
 
-/// The numbers of the snapshots that saw a run.
-fn during<'m>(numbers: &'m mut [u64], seen: &RunSeen) -> &'m mut [u64] {
-    let places = seen.from as usize..seen.behind as usize;
-    numbers.get_mut(places).unwrap_or_default()
-}
+/// How many more or fewer runs each snapshot saw than the one before: a run is added where it begins and taken off behind
+/// its end, however long it is.
+struct Changes(Vec<i64>);
 
-fn add(numbers: &mut [u64], seen: &RunSeen) {
-    for number in during(numbers, seen) {
-        *number += 1;
+impl Changes {
+    fn new(snapshots: usize) -> Self {
+        Self(vec![0; snapshots])
+    }
+
+    fn add(&mut self, seen: &RunSeen) {
+        for (place, change) in [(seen.from, 1), (seen.behind, -1)] {
+            if let Some(sum) = self.0.get_mut(place as usize) {
+                *sum += change;
+            }
+        }
+    }
+
+    /// How many runs each snapshot saw.
+    fn sums(self) -> Vec<u64> {
+        let sums = self.0.into_iter().scan(0, |sum: &mut i64, change| {
+            *sum += change;
+            Some(u64::try_from(*sum).unwrap_or(0))
+        });
+        sums.collect()
     }
 }
 
