@@ -71,7 +71,7 @@ impl TargetConfig {
                 first.is_some_and(|c| c.is_ascii_alphabetic())
                     && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
                     && label != "server",
-                "'{name}': the name of label {number} by the alphabet: letters, digits and '_' expected, and not 'server'"
+                "'{name}': label {number}, in alphabetical order: its name needs letters, digits and '_', a letter first, and not 'server'"
             );
         }
         Ok(())

@@ -143,7 +143,7 @@ mod tests {
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\nlabels = { 'a-b' = 'x' }\n",
-                "t.toml:4: targets: 'b': the name of label 1 by the alphabet: letters",
+                "t.toml:4: targets: 'b': label 1, in alphabetical order: its name needs letters",
             ),
             (
                 "[[targets]]\nname = 'b'\nport = 1\npassword = 'x'\n",
