@@ -42,7 +42,7 @@ struct Refused {
     reason: Reason,
     answer: Answer,
     /// Why, for whoever runs the gateway.
-    why: String,
+    why: Box<str>,
 }
 
 fn refused(reason: Reason, code: u16, why: &str) -> Refused {
@@ -53,14 +53,14 @@ fn refused(reason: Reason, code: u16, why: &str) -> Refused {
     Refused {
         reason,
         answer,
-        why: why.to_owned(),
+        why: why.into(),
     }
 }
 
 /// The gateway itself cannot. Whoever asks may be anybody, and reads nothing of its files and folders.
 fn unable(why: &str) -> Refused {
     Refused {
-        why: why.to_owned(),
+        why: why.into(),
         ..refused(Reason::Disk, 503, "the gateway cannot do it at the moment")
     }
 }
