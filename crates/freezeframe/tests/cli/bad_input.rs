@@ -129,7 +129,7 @@ fn configuration_and_triggers() {
     let path = dir.path().join("f.toml");
     std::fs::write(&path, "[history]\n\nhuors = 3\n").unwrap();
     let path = path.to_str().unwrap();
-    one_line(&["record", "--config", path], &["f.toml:3", "huors"]);
+    one_line(&["record", "--config", path], &["f.toml:3", "hours"]);
     one_line(
         &["record", "--config", "/nonexistent.toml"],
         &["/nonexistent.toml", "No such file"],
