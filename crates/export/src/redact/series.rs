@@ -1,7 +1,7 @@
 //! Names of signals: most are the kernel's and the server's, some hold what others chose.
 
 use super::pseudonyms::Pseudonyms;
-use super::{names, paths, states, variables};
+use super::{names, paths, states};
 
 /// Beginnings of the kernel's names of disks, each followed by letters and digits of its own.
 const DISKS: [&str; 20] = [
@@ -34,9 +34,11 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
         let group = paths::path(pseudonyms, group);
         return format!("{cache}({group}){end}");
     }
-    match variables::parted(name) {
-        Some(_) => names::variable(pseudonyms, name),
-        None => pseudonyms.sweep(name).into_owned(),
+    let own = names::variable(pseudonyms, name);
+    match name.starts_with("status.") {
+        true => own,
+        // Their words are few, and a name of somebody's may stand across two: a folder `.cache` in `meminfo.Cached`.
+        false => pseudonyms.sweep(&own).into_owned(),
     }
 }
 

@@ -89,7 +89,11 @@ impl Recording {
         let end = Instant::now() + PATIENCE;
         for table in ["hosts", "incidents"] {
             while rows(&store, table) == 0 {
-                assert!(Instant::now() < end, "the fleet has no {table}");
+                assert!(
+                    Instant::now() < end,
+                    "the fleet has no {table}: {}",
+                    std::fs::read_to_string(self.dir.join("record.stderr")).unwrap()
+                );
                 std::thread::sleep(Duration::from_millis(200));
             }
         }

@@ -148,3 +148,33 @@ fn names_that_no_kernel_has_are_somebodys() {
         assert!(all.contains(own), "{own}: {all}");
     }
 }
+
+/// A name of a folder may stand across two words of a kernel's name: then that is renamed, too, and the file is not refused.
+#[test]
+fn a_folder_that_is_called_like_part_of_a_kernels_name_refuses_nothing() {
+    let mut incident = blank();
+    let value = "/root/.cache/acme/lib/plugin/";
+    let fact = Fact::new("variables.plugin_dir", value);
+    incident.facts.push(TimedFact { at: 0, fact });
+    let source = incident.timeline.add_source("meminfo", vec![0]);
+    for name in [
+        "meminfo.Cached",
+        "meminfo.cache",
+        "cgroup.memory.cache",
+        "meminfo.MemAvailable",
+    ] {
+        incident.timeline.add_series(Series {
+            name: name.to_owned(),
+            unit: Unit::Count,
+            kind: SignalKind::Gauge,
+            source,
+            values: vec![1.0],
+        });
+    }
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    let all = format!("{redacted:?}");
+    assert!(all.contains("meminfo.MemAvailable"), "{all}");
+    for name in ["meminfo.Cached", "acme"] {
+        assert!(!all.contains(name), "{name}: {all}");
+    }
+}
