@@ -88,7 +88,9 @@ fn is_known_part(pseudonyms: &Pseudonyms<'_>, part: &str) -> bool {
     }
     let prefixed = part.strip_prefix("0x");
     let digits = prefixed.unwrap_or(part);
-    let is_length = digits.len() >= HEX_DIGITS_MIN || digits.len() <= HEX_DIGITS_FEW;
+    // Few letters alone are a name as well: `abe`, `dee`.
+    let is_short = digits.len() <= HEX_DIGITS_FEW && digits.bytes().any(|c| c.is_ascii_digit());
+    let is_length = digits.len() >= HEX_DIGITS_MIN || is_short;
     if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && (is_length || prefixed.is_some()) {
         return true;
     }

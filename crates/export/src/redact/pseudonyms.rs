@@ -189,7 +189,9 @@ impl<'a> Pseudonyms<'a> {
     fn search(&self, lower: &str) -> Search {
         let length = lower.chars().count();
         let has_letters = lower.chars().any(char::is_alphabetic) || is_address(lower);
-        if length < SEARCHED_CHARS_MIN || !has_letters || self.own.contains(lower) {
+        // A hidden folder is called like a word with a point: `.cache` stands in `meminfo.Cached`.
+        let is_own = self.own.contains(lower.trim_start_matches('.'));
+        if length < SEARCHED_CHARS_MIN || !has_letters || is_own {
             Search::Never
         } else if length < ANYWHERE_CHARS_MIN || self.own_text.contains(lower) {
             Search::Word

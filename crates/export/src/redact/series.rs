@@ -37,7 +37,7 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> String {
     let own = names::variable(pseudonyms, name);
     match name.starts_with("status.") {
         true => own,
-        // Their words are few, and a name of somebody's may stand across two: a folder `.cache` in `meminfo.Cached`.
+        // A name of somebody's may stand across two of their words.
         false => pseudonyms.sweep(&own).into_owned(),
     }
 }

@@ -76,6 +76,11 @@ fn of_the_kernels_log_words_of_kernels_stay() {
                 "[1.2] nfs: mount of shop_db refused for k4zb9, alice_miller and p4ss_w9",
                 "[1.2] nfs: mount of ? refused for ?, ? and ?",
             ),
+            // Letters of hexadecimal digits alone are names as well.
+            (
+                "[1.2] nfs: mount of abe refused for dee, PCI 8086:a12f at 0000:3b:00.0",
+                "[1.2] nfs: mount of ? refused for ?, PCI 8086:a12f at 0000:3b:00.0",
+            ),
             (
                 "mlx5_core eth0: e1000e, i2c; nf_conntrack; quillfeather_wait+0x46/0x70 [xfs]",
                 "mlx5_core eth0: e1000e, i2c; nf_conntrack; quillfeather_wait+0x46/0x70 [xfs]",

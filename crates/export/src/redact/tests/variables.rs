@@ -1,12 +1,26 @@
 //! Names that were read as those of variables.
 
 use model::{
-    Fact, QueryClass, QueryDigest, QueryMeasure, QueryMethod, Series, SignalKind, TimedDigest,
-    TimedFact, Unit, Window,
+    Fact, Incident, QueryClass, QueryDigest, QueryMeasure, QueryMethod, Series, SignalKind,
+    TimedDigest, TimedFact, Unit, Window,
 };
 
 use super::super::redact;
 use super::blank;
+
+/// Signals of one source, each read once.
+fn add_signals(incident: &mut Incident, source: &str, names: &[&str]) {
+    let source = incident.timeline.add_source(source, vec![0]);
+    for name in names {
+        incident.timeline.add_series(Series {
+            name: (*name).to_owned(),
+            unit: Unit::Count,
+            kind: SignalKind::Gauge,
+            source,
+            values: vec![1.0],
+        });
+    }
+}
 
 #[test]
 fn a_variable_that_no_server_has_is_somebodys() {
@@ -21,20 +35,15 @@ fn a_variable_that_no_server_has_is_somebodys() {
         let fact = Fact::new(name, value);
         incident.facts.push(TimedFact { at: 0, fact });
     }
-    let source = incident.timeline.add_source("status", vec![0]);
-    for name in [
-        "status.Orders_of_acme",
-        "status.Alice_Miller",
-        "status.Qcache_lowmem_prunes",
-    ] {
-        incident.timeline.add_series(Series {
-            name: name.to_owned(),
-            unit: Unit::Count,
-            kind: SignalKind::Gauge,
-            source,
-            values: vec![1.0],
-        });
-    }
+    add_signals(
+        &mut incident,
+        "status",
+        &[
+            "status.Orders_of_acme",
+            "status.Alice_Miller",
+            "status.Qcache_lowmem_prunes",
+        ],
+    );
     incident.stall.triggers.push(model::Trigger {
         rule: "user".to_owned(),
         says: "hunter2 and alice_miller".to_owned(),
@@ -97,27 +106,22 @@ fn names_that_no_kernel_has_are_somebodys() {
         let fact = Fact::new(name, "60");
         incident.facts.push(TimedFact { at: 0, fact });
     }
-    let source = incident.timeline.add_source("mutexes", vec![0]);
-    for name in [
-        "innodb_mutex.acme_mutex.os_waits",
-        "innodb_mutex.btr0sea.cc_175.os_waits",
-        "meminfo.Alice_Miller",
-        "meminfo.MemAvailable",
-        "vmstat.hunter2",
-        "vmstat.pgscan_direct",
-        "numa.node hunter2.numa_hit",
-        "interrupts.k4zb9x",
-        "slab.dentry(42:acme.service).bytes",
-        "slab.dentry.bytes",
-    ] {
-        incident.timeline.add_series(Series {
-            name: name.to_owned(),
-            unit: Unit::Count,
-            kind: SignalKind::Gauge,
-            source,
-            values: vec![1.0],
-        });
-    }
+    add_signals(
+        &mut incident,
+        "mutexes",
+        &[
+            "innodb_mutex.acme_mutex.os_waits",
+            "innodb_mutex.btr0sea.cc_175.os_waits",
+            "meminfo.Alice_Miller",
+            "meminfo.MemAvailable",
+            "vmstat.hunter2",
+            "vmstat.pgscan_direct",
+            "numa.node hunter2.numa_hit",
+            "interrupts.k4zb9x",
+            "slab.dentry(42:acme.service).bytes",
+            "slab.dentry.bytes",
+        ],
+    );
     for says in [
         "pt-stalk: plugin(acme_check)=25, matched=yes, cycles_true=5",
         "pt-stalk: /home/alice/check.sh(hunter2)=1, matched=yes",
@@ -149,32 +153,27 @@ fn names_that_no_kernel_has_are_somebodys() {
     }
 }
 
-/// A name of a folder may stand across two words of a kernel's name: then that is renamed, too, and the file is not refused.
 #[test]
-fn a_folder_that_is_called_like_part_of_a_kernels_name_refuses_nothing() {
+fn a_hidden_folder_called_like_a_word_of_ours_takes_no_signal_away() {
     let mut incident = blank();
     let value = "/root/.cache/acme/lib/plugin/";
     let fact = Fact::new("variables.plugin_dir", value);
     incident.facts.push(TimedFact { at: 0, fact });
-    let source = incident.timeline.add_source("meminfo", vec![0]);
-    for name in [
-        "meminfo.Cached",
-        "meminfo.cache",
-        "cgroup.memory.cache",
-        "meminfo.MemAvailable",
-    ] {
-        incident.timeline.add_series(Series {
-            name: name.to_owned(),
-            unit: Unit::Count,
-            kind: SignalKind::Gauge,
-            source,
-            values: vec![1.0],
-        });
-    }
+    add_signals(
+        &mut incident,
+        "meminfo",
+        &[
+            "meminfo.Cached",
+            "meminfo.MemAvailable",
+            "cgroup.memory.cache",
+        ],
+    );
     let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
     let all = format!("{redacted:?}");
-    assert!(all.contains("meminfo.MemAvailable"), "{all}");
-    for name in ["meminfo.Cached", "acme"] {
+    for own in ["meminfo.Cached", "meminfo.MemAvailable"] {
+        assert!(all.contains(own), "{own}: {all}");
+    }
+    for name in [".cache/", "acme"] {
         assert!(!all.contains(name), "{name}: {all}");
     }
 }
