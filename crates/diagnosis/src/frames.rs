@@ -68,6 +68,15 @@ impl<'a> Frames<'a> {
         done
     }
 
+    /// The stacks in which a function with one of these names stands; again for each of its frames there.
+    pub(crate) fn having(&self, names: &[&str]) -> impl Iterator<Item = StackId> {
+        let standing = self.standing.get_or_init(|| standing(self.book));
+        let frames = (0..).zip(self.book.frames());
+        let frames = frames.filter(|(_, frame)| names.contains(&frame.name.as_str()));
+        let stacks = frames.flat_map(|(number, _)| standing.of(number));
+        stacks.map(|stack| StackId(*stack))
+    }
+
     /// Stacks that go through frames that match these patterns, innermost first, with any frames
     /// between them; `direct` with none: each calls the one before.
     pub(crate) fn path(&self, patterns: &[NamePattern], direct: bool) -> Path<'a> {
@@ -81,7 +90,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// For each stack of the book the name of its innermost frame that matches `pattern` on one side of the system call
+    /// For each stack of the book its innermost frame that matches `pattern` on one side of the system call
     /// boundary and has a caller that matches `under`. With `only_self` it must be the stack's innermost.
     pub(crate) fn innermost(
         &self,
@@ -89,7 +98,7 @@ impl<'a> Frames<'a> {
         under: Option<&NamePattern>,
         side: Option<FrameSide>,
         only_self: bool,
-    ) -> Innermost<'a> {
+    ) -> Innermost {
         let functions = self.matching(pattern);
         let callers = under.map(|under| self.matching(under));
         let is_called = |outer: &[FrameId]| {
@@ -97,7 +106,7 @@ impl<'a> Frames<'a> {
             (callers.as_ref())
                 .is_none_or(|callers| outer.any(|caller| callers.get(caller.0 as usize)))
         };
-        let name_in = |stack: StackId| {
+        let frame_in = |stack: StackId| {
             let mut frames = self.book.stack(stack).frames.as_slice();
             while let [id, outer @ ..] = frames {
                 let matching = self.book.frame(*id).filter(|frame| {
@@ -105,31 +114,31 @@ impl<'a> Frames<'a> {
                     functions.get(id.0 as usize) && is_of_side && is_called(outer)
                 });
                 if matching.is_some() || only_self {
-                    return matching.map(|frame| frame.name.as_str());
+                    return matching.map(|_| *id);
                 }
                 frames = outer;
             }
             None
         };
-        let mut names = Vec::new();
+        let mut innermost = Vec::new();
         for stack in &functions.stacks {
-            names.resize(self.book.stacks().len(), None);
-            names[stack.0 as usize] = name_in(*stack);
+            innermost.resize(self.book.stacks().len(), None);
+            innermost[stack.0 as usize] = frame_in(*stack);
         }
-        Innermost(names)
+        Innermost(innermost)
     }
 }
 
 /// See [`Frames::innermost`]. Mostly no stack has such a frame, and it is empty.
-pub(crate) struct Innermost<'a>(Vec<Option<&'a str>>);
+pub(crate) struct Innermost(Vec<Option<FrameId>>);
 
-impl<'a> Innermost<'a> {
+impl Innermost {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Nothing for a number that is not of the book: an empty stack.
-    pub(crate) fn of(&self, stack: StackId) -> Option<&'a str> {
+    pub(crate) fn of(&self, stack: StackId) -> Option<FrameId> {
         self.0.get(stack.0 as usize).copied().flatten()
     }
 }

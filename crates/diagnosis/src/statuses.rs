@@ -1,6 +1,7 @@
 //! The statuses of InnoDB in a record, taken apart into sections and lines once: several signs look
 //! at each.
 
+use memchr::memmem;
 use model::{Incident, Millis, TextKind};
 
 /// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
@@ -48,7 +49,7 @@ impl<'a> Status<'a> {
         let mut section = Section::default();
         let mut is_whole = false;
         // Looked for in the text first: in each line it takes longer than all else that is done with it.
-        let end = text.find(END).unwrap_or(text.len());
+        let end = memmem::find(text.as_bytes(), END.as_bytes()).unwrap_or(text.len());
         let mut lines = text.lines().take(LINES_MAX).peekable();
         let mut after_rule = false;
         while let Some(line) = lines.next() {

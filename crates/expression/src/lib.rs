@@ -7,6 +7,8 @@
 mod aggregate;
 mod parser;
 
+use std::borrow::Cow;
+
 pub use aggregate::{AGGREGATES, Aggregate, Of};
 pub use parser::{Parsed, Parser, is_of_word};
 
@@ -148,10 +150,11 @@ impl Expression {
     }
 
     /// The same with a thing in place of the first `*` of every signal.
-    pub fn bound(&self, thing: Option<&str>) -> Self {
-        let Some(with) = thing else {
-            return self.clone();
-        };
+    pub fn bound(&self, thing: Option<&str>) -> Cow<'_, Self> {
+        thing.map_or(Cow::Borrowed(self), |with| Cow::Owned(self.with(with)))
+    }
+
+    fn with(&self, thing: &str) -> Self {
         match self {
             Self::Number(_) | Self::Fact { .. } => self.clone(),
             Self::Signal {
@@ -161,25 +164,29 @@ impl Expression {
             } => Self::Signal {
                 function,
                 value: *value,
-                pattern: pattern.replacen('*', with, 1),
+                pattern: pattern.replacen('*', thing, 1),
             },
             Self::Binary(operator, left, right) => Self::Binary(
                 *operator,
-                Box::new(left.bound(thing)),
-                Box::new(right.bound(thing)),
+                Box::new(left.with(thing)),
+                Box::new(right.with(thing)),
             ),
         }
     }
 }
 
 impl Condition {
-    /// The same with a thing in place of the first `*` of every signal.
-    pub fn bound(&self, thing: Option<&str>) -> Self {
-        Self {
-            text: self.text.clone(),
-            left: self.left.bound(thing),
-            comparison: self.comparison,
-            right: self.right.bound(thing),
-        }
+    /// The same conditions with a thing in place of the first `*` of every signal.
+    pub fn bound<'c>(conditions: &'c [Self], thing: Option<&str>) -> Cow<'c, [Self]> {
+        let Some(thing) = thing else {
+            return Cow::Borrowed(conditions);
+        };
+        let bound = conditions.iter().map(|condition| Self {
+            text: condition.text.clone(),
+            left: condition.left.with(thing),
+            comparison: condition.comparison,
+            right: condition.right.with(thing),
+        });
+        Cow::Owned(bound.collect())
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn readings(
     usual: Option<f64>,
 ) -> Readings {
     let window = subject.window;
-    let conditions: Vec<Condition> = sign.only_if.iter().map(|one| one.bound(thing)).collect();
+    let conditions = Condition::bound(&sign.only_if, thing);
     let inside = |at: &Millis| *at > window.from && *at <= window.to;
     let points: Vec<(Window, f64)> = match &sign.test {
         Test::Fact(_) => return Readings::default(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{FrameSide, Millis, ProfileCount, Window};
+use model::{FrameId, FrameSide, Millis, ProfileCount, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
@@ -74,7 +74,7 @@ impl Profile {
         }))
     }
 
-    fn named<'n>(&self, evidence: &Evidence<'n>) -> Innermost<'n> {
+    fn named(&self, evidence: &Evidence) -> Innermost {
         let (of, under) = (&self.function, self.under.as_ref());
         let frames = &evidence.frames;
         frames.innermost(of, under, self.side, self.only_self)
@@ -141,7 +141,7 @@ impl Function for Profile {
             false => self.value(&before),
         };
         let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
-        measured.each = most(stall.by_name).map(str::to_owned);
+        measured.each = most(names(stall.by_frame, evidence)).map(str::to_owned);
         if self.share {
             measured.limits = reachable(&sign.limits, baseline);
         }
@@ -182,7 +182,7 @@ fn reachable(limits: &Limits, baseline: Option<f64>) -> Limits {
 
 /// Samples of some stretch of time.
 #[derive(Default)]
-struct Counted<'n> {
+struct Counted {
     matching: u64,
     of: u64,
     /// Busy processors times milliseconds.
@@ -195,10 +195,10 @@ struct Counted<'n> {
     share_ms: f64,
     sampled_ms: f64,
     lost: u64,
-    by_name: BTreeMap<&'n str, u64>,
+    by_frame: BTreeMap<FrameId, u64>,
 }
 
-impl Counted<'_> {
+impl Counted {
     /// The share that it had most of the time: a server that did little and then, in the seconds in which the trouble
     /// began, much has most of its samples of those.
     fn usual_share(&self) -> Option<f64> {
@@ -206,12 +206,24 @@ impl Counted<'_> {
     }
 }
 
-fn count<'n>(
+/// The samples of each function: one has several frames where it was inlined or stands in two files.
+fn names<'n>(by_frame: BTreeMap<FrameId, u64>, evidence: &Evidence<'n>) -> BTreeMap<&'n str, u64> {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for (frame, count) in by_frame {
+        if let Some(frame) = evidence.incident.stacks.table.frame(frame) {
+            let sum = names.entry(&frame.name).or_default();
+            *sum = count.saturating_add(*sum);
+        }
+    }
+    names
+}
+
+fn count<'e>(
     test: &Profile,
-    evidence: &Evidence<'n>,
-    named: &Innermost<'n>,
-    tells: impl Fn(&Evidence<'n>, Millis, Millis) -> bool,
-) -> Counted<'n> {
+    evidence: &Evidence<'e>,
+    named: &Innermost,
+    tells: impl Fn(&Evidence<'e>, Millis, Millis) -> bool,
+) -> Counted {
     let mut counted = Counted::default();
     let callers = &evidence.incident.stacks.callers;
     let profiles = evidence.incident.stacks.profiles.iter().enumerate();
@@ -234,22 +246,22 @@ fn count<'n>(
         let rows = (!named.is_empty()).then_some(&sampled.rows);
         for (stack, server, count) in rows.into_iter().flatten() {
             if (test.machine || *server)
-                && let Some(name) = named.of(*stack)
+                && let Some(frame) = named.of(*stack)
             {
                 matching = count.saturating_add(matching);
-                let by_name = counted.by_name.entry(name).or_default();
-                *by_name = count.saturating_add(*by_name);
+                let by_frame = counted.by_frame.entry(frame).or_default();
+                *by_frame = count.saturating_add(*by_frame);
             }
         }
         let rows = callers.iter().filter(|one| one.profile == index);
         let rows = rows.flat_map(|one| &one.counts);
         if !test.only_self
-            && let Some((name, most)) = most_of_callers(test, named, rows)
+            && let Some((frame, most)) = most_of_callers(test, named, rows)
             && most > matching
         {
             // Samples of its own function are among them.
-            let by_name = counted.by_name.entry(name).or_default();
-            *by_name = most.max(*by_name);
+            let by_frame = counted.by_frame.entry(frame).or_default();
+            *by_frame = most.max(*by_frame);
             matching = most;
         }
         counted.matching = counted.matching.saturating_add(matching);
@@ -265,11 +277,11 @@ fn count<'n>(
 
 /// The function that matches and had most samples with those of what it called. Such functions may
 /// include each other and the profile's own rows: the largest is what is sure.
-fn most_of_callers<'p, 'n>(
+fn most_of_callers<'p>(
     test: &Profile,
-    named: &Innermost<'n>,
+    named: &Innermost,
     rows: impl Iterator<Item = &'p ProfileCount>,
-) -> Option<(&'n str, u64)> {
+) -> Option<(FrameId, u64)> {
     let rows = rows.filter(|row| test.machine || row.server);
     rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)

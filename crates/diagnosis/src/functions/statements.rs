@@ -197,7 +197,7 @@ impl Function for Statements {
 struct Counted {
     statements: u64,
     matching: u64,
-    /// Absent where the way tells no times.
+    /// Absent where the way tells no times, or nobody asks.
     seconds: Option<f64>,
     matching_seconds: f64,
     looked_ms: Millis,
@@ -232,12 +232,13 @@ fn add<'d>(
     known: &mut HashMap<&'d str, bool>,
 ) {
     counted.statements = counted.statements.saturating_add(digest.count);
+    let asks_for_time = test.counting == Counting::Time;
     let folded = digest.folded.and_then(|folded| folded.seconds);
     if let Some(seconds) = folded {
         *counted.seconds.get_or_insert(0.0) += seconds;
     }
     for class in &digest.classes {
-        let seconds = class.sum("Query_time");
+        let seconds = asks_for_time.then(|| class.sum("Query_time")).flatten();
         if let Some(seconds) = seconds {
             *counted.seconds.get_or_insert(0.0) += seconds;
         }

@@ -145,22 +145,31 @@ fn alone(
     mut is_other: impl FnMut(StackId, &RunSeen) -> bool,
     matching: &mut [u64],
 ) {
-    let (mut at_work, mut first) = (Changes::new(matching.len()), Changes::new(matching.len()));
-    for (stack, all) in evidence.runs().by_stack() {
+    let runs = evidence.runs();
+    let mut first = Changes::new(matching.len());
+    let always_there = evidence.frames.having(&ALWAYS_THERE);
+    let threads = always_there.flat_map(|stack| runs.of(stack));
+    threads.for_each(|seen| first.add(seen));
+    let unknown = matching.iter_mut().zip(first.sums());
+    let unknown = unknown.filter(|(_, first)| *first == 0);
+    unknown.for_each(|(count, _)| *count = 0);
+    let mut left = matching.iter().filter(|count| **count > 0).count();
+    for (stack, all) in runs.by_stack() {
+        // In a crowd at work the first stacks tell, and what the functions of the others mean need not be looked up.
+        if left == 0 {
+            return;
+        }
         // At the start the first thread itself is at work.
-        if !all.is_empty() && !evidence.meanings().is_idle(stack) {
-            let others = all.iter().filter(|seen| is_other(stack, seen));
-            others.for_each(|seen| at_work.add(seen));
+        if all.is_empty() || evidence.meanings().is_idle(stack) {
+            continue;
         }
-        let mut frames = evidence.incident.stacks.table.frames_of(stack);
-        if frames.any(|frame| ALWAYS_THERE.contains(&frame.name.as_str())) {
-            all.iter().for_each(|seen| first.add(seen));
-        }
-    }
-    let seen = at_work.sums().into_iter().zip(first.sums());
-    for (count, (at_work, first)) in matching.iter_mut().zip(seen) {
-        if at_work > 0 || first == 0 {
-            *count = 0;
+        for seen in all.iter().filter(|seen| is_other(stack, seen)) {
+            let seen = matching.get_mut(seen.from as usize..seen.behind as usize);
+            let seen = seen.unwrap_or_default().iter_mut();
+            for count in seen.filter(|count| **count > 0) {
+                *count = 0;
+                left -= 1;
+            }
         }
     }
 }

@@ -72,8 +72,7 @@ fn one(
     each: Option<String>,
 ) -> Vec<Measured> {
     let truths = |conditions: &[Condition], windows| {
-        let bound = conditions.iter().map(|one| one.bound(each.as_deref()));
-        let bound: Vec<Condition> = bound.collect();
+        let bound = Condition::bound(conditions, each.as_deref());
         evaluate::truths(&bound, evidence.incident, windows)
     };
     let expression = test.expression.bound(each.as_deref());

@@ -102,9 +102,8 @@ fn a_name_alone_is_the_latest_reading() {
 
 #[test]
 fn binding_replaces_the_star() {
-    let bound = Expression::parse("rate(disk.*.reads) + rate(cpu.all.user)")
-        .unwrap()
-        .bound(Some("sda"));
+    let read = Expression::parse("rate(disk.*.reads) + rate(cpu.all.user)").unwrap();
+    let bound = read.bound(Some("sda"));
     assert_eq!(bound.patterns(), ["disk.sda.reads", "cpu.all.user"]);
 }
 
