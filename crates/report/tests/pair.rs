@@ -81,6 +81,8 @@ fn it_needs_nothing_and_has_no_script() {
 #[test]
 fn both_are_asked_the_same_in_the_same_order() {
     let page = page();
+    // Its print has a style of its own.
+    assert!(page.contains("<main class=\"two\">") && page.contains(".two .cell {"));
     let heads: Vec<&str> = page
         .split("<section id=\"")
         .skip(1)

@@ -29,7 +29,7 @@ pub(super) fn page(
     let mut out = head::document(&title, &[]);
     out += bar;
     out += markup!(
-        "<main>\n<header class=\"top\"><p class=\"brand\">freezeframe <span>two incidents</span></p>\n\
+        "<main class=\"two\">\n<header class=\"top\"><p class=\"brand\">freezeframe <span>two incidents</span></p>\n\
          <h1>{}</h1></header>\n<div class=\"pair\">{}</div>\n",
         title,
         cells(sides, verdict)
