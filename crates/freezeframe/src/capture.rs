@@ -1,5 +1,6 @@
 //! `freezeframe capture`: an incident of now, by the recorder that runs, or without one.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use cli::{output, usage};
 use recorder::{Notice, Recorder, RecorderConfig};
 
@@ -109,6 +110,21 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
     Ok(paths)
 }
 
+/// Whoever captures waits for nothing else: a directory that takes no file is told before, not after.
+fn must_take_files(dir: &Path) -> Result<()> {
+    store::make_private_dir(dir)?;
+    tempfile::Builder::new()
+        .prefix(".capture-")
+        .tempfile_in(dir)
+        .map(drop)
+        .with_context(|| {
+            format!(
+                "{}: the incident could not be written there; use another directory with --dir",
+                dir.display()
+            )
+        })
+}
+
 /// Records for this once, in memory.
 fn by_ourselves(
     args: &Capture,
@@ -118,6 +134,7 @@ fn by_ourselves(
 ) -> Result<Vec<PathBuf>> {
     recording.history = None;
     let targets = targets::find(&args.server, config)?;
+    must_take_files(&recording.dir)?;
     // One that runs may be beside another server than the one that is named.
     let why = match names_a_server(args) {
         true => "no recorder is asked when a server is named".to_owned(),
@@ -143,6 +160,8 @@ fn by_ourselves(
     let began = Instant::now();
     let mut is_asked = false;
     let mut paths = Vec::new();
+    // A recorder tries again for as long as it runs; here nobody mends the disk meanwhile.
+    let mut refused = BTreeSet::new();
     let mut trouble = None;
     loop {
         let is_stopped = stop.load(Ordering::Relaxed);
@@ -152,13 +171,14 @@ fn by_ourselves(
                 drop(recorder.ask(args.for_time.as_millis() as u64));
             }
         }
-        let all = paths.len() == recorders.len();
+        let all = paths.len() + refused.len() >= recorders.len();
         if all || is_stopped {
             end.store(true, Ordering::Relaxed);
         }
         match told.recv_timeout(POLL) {
             Ok((_, Notice::Written { path, .. })) => paths.push(path),
-            Ok((_, Notice::IncidentLost { error, .. } | Notice::NotWritten(error))) => {
+            Ok((label, Notice::IncidentLost { error, .. } | Notice::NotWritten(error))) => {
+                refused.insert(label);
                 trouble = Some(error);
             }
             Ok((label, Notice::Triggered { trigger, .. })) => {

@@ -117,6 +117,64 @@ fn without_a_recorder_one_is_run_for_this_once() {
 }
 
 #[test]
+fn a_directory_that_takes_no_incident_is_told_before_anybody_waits() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    // The first one is never made, whoever asks; below a file there is no directory.
+    for (place, says) in [
+        ("/proc/freezeframe".into(), "No such file or directory"),
+        (file.clone(), "Not a directory"),
+        (file.join("below"), "Not a directory"),
+    ] {
+        let began = Instant::now();
+        let answer = freezeframe()
+            .args(["capture", "--for", "3s", "--dir"])
+            .arg(&place)
+            .arg("--socket")
+            .arg(server.socket())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&answer.stderr);
+        assert_eq!(answer.status.code(), Some(1), "{said}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{said}");
+        assert!(said.contains(says), "{said}");
+        assert_eq!(said.matches(says).count(), 1, "told once: {said}");
+    }
+}
+
+#[test]
+fn a_directory_that_goes_while_it_is_recorded_ends_the_capture() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    let asked = freezeframe()
+        .args(["capture", "--for", "1s", "--dir"])
+        .arg(&state)
+        .arg("--socket")
+        .arg(server.socket())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    while !state.exists() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    // A file in its place: no file can be made below it.
+    std::fs::remove_dir_all(&state).unwrap();
+    std::fs::write(&state, "").unwrap();
+    let began = Instant::now();
+    let answer = asked.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert_eq!(answer.status.code(), Some(1), "{said}");
+    assert!(said.contains("the incident cannot be written"), "{said}");
+    assert!(began.elapsed() < Duration::from_secs(60), "{said}");
+}
+
+#[test]
 fn any_time_of_the_history_can_be_explained() {
     let server = server(&[]);
     let dir = tempfile::tempdir().unwrap();
