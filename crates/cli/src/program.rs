@@ -71,7 +71,8 @@ fn raise_open_files() {
 }
 
 /// The error with its causes in one line; a cause that the text before it holds already is left out.
-fn one_line(error: &anyhow::Error) -> String {
+#[must_use]
+pub fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if line.is_empty() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use cli::output;
+use cli::{one_line, output};
 use remedy::fix::{Entry, FixJournal, known_journals};
 use remedy::{
     Change, GiveBackEnd, JournalError, Lease, Leftover, Outcome, Patience, by_hand, leftovers,
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Leases) -> Result<ExitCode> {
             }
             Err(error) => {
                 failed = true;
-                output::note(&format!("{error:#}"));
+                output::note(&one_line(&error));
             }
         }
     }

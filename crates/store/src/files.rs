@@ -1,6 +1,7 @@
 //! Directories and files that only their owner may read, and files that are whole or not there.
 
 use std::fs::{File, OpenOptions, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,11 @@ pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
         .recursive(true)
         .mode(0o700)
         .create(path)
+        // "File exists" says nothing of what is wrong with a file where a directory is wanted.
+        .map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => std::io::Error::from(rustix::io::Errno::NOTDIR),
+            _ => error,
+        })
         .map_err(StoreError::io(path))
 }
 

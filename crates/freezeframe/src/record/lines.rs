@@ -1,7 +1,7 @@
 //! What a recorder tells people: a line when something is worth one, everything when that was asked for.
 
 use anyhow::Result;
-use cli::output;
+use cli::{one_line, output};
 use diagnosis::Verdict;
 use model::{Absent, Incident, Reason};
 use recorder::{DeletionReason, Notice};
@@ -193,7 +193,9 @@ impl Reporter {
                 });
                 told.push(Told::Line(format!("incident {}", path.display())));
                 match page {
-                    Some(Err(error)) => told.push(Told::Line(format!("no report: {error:#}"))),
+                    Some(Err(error)) => {
+                        told.push(Told::Line(format!("no report: {}", one_line(&error))))
+                    }
                     Some(Ok(page)) if self.verbose => {
                         told.push(Told::Line(format!("report   {}", page.display())));
                     }

@@ -17,7 +17,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use cli::{output, usage};
+use cli::{one_line, output, usage};
 use recorder::{GeneralLogPermit, REQUESTED_MS, host_name, keep_within};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
@@ -128,7 +128,8 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     // Without it there is the signal.
     let control = control::serve(&control_dir, recorded.clone()).inspect_err(|error| {
         output::note(&format!(
-            "`freezeframe capture` cannot reach this recorder: {error:#}"
+            "`freezeframe capture` cannot reach this recorder: {}",
+            one_line(error)
         ))
     });
     capture_when_asked(recorded, stop.clone())?;
