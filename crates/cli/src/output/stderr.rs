@@ -46,12 +46,16 @@ pub fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// How far it is: a line that is written over by the next one. For a terminal.
+/// How far it is: a line that is written over by the next one. A file or a journal gets none.
 pub fn progress(text: &str) {
-    write(&format!("\r{}\x1b[K", Plain::line(text)));
+    if is_terminal() {
+        write(&format!("\r{}\x1b[K", Plain::line(text)));
+    }
 }
 
 /// Takes the line of [`progress`] away.
 pub fn clear_progress() {
-    write("\r\x1b[K");
+    if is_terminal() {
+        write("\r\x1b[K");
+    }
 }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::args::SupportBundle;
 use crate::config::Config;
 use crate::episodes::{self, Episode};
-use crate::{export, self_test};
+use crate::{export, self_test, shell};
 
 use self::collect::SERVICE;
 use self::scrub::Scrub;
@@ -363,8 +363,9 @@ fn print_result(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result
     let kib = bytes.len().div_ceil(1024);
     let _ = writeln!(
         text,
-        "{}: {kib} KiB, readable only by you; nothing was sent. Look at it before you send it: tar -xzf",
-        path.display()
+        "{}: {kib} KiB, readable only by you; nothing was sent.\nLook at it before you send it: tar -xzf {}",
+        path.display(),
+        shell::word(&path.to_string_lossy())
     );
     output::print(&text)
 }

@@ -325,6 +325,11 @@ fn a_server_that_answers_is_checked() {
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("nothing was sent"), "{told}");
+    // A command that can be copied, and no traces of a progress that nobody saw.
+    let unpack = format!("tar -xzf {}\n", path.display());
+    assert!(told.ends_with(&unpack), "{told}");
+    let beside = String::from_utf8_lossy(&output.stderr);
+    assert!(!beside.contains(['\u{1b}', '\r']), "{beside:?}");
     let (_, files) = unpacked(&path);
     let check: Value = serde_json::from_slice(&files["check.json"]).unwrap();
     assert_eq!(check[0]["login"]["ok"], true, "{check:#}");
