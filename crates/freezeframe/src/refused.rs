@@ -77,7 +77,7 @@ pub(crate) fn to_do(who: &RefusedLogin, absent: &Absent) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn who(user: &str, has_password: bool, is_root: bool) -> RefusedLogin {

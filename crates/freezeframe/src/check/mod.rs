@@ -173,8 +173,13 @@ fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -
     let width = width();
     let mut text = format!("server {name}\n");
     let without = unreached.map_or(&[][..], |unreached| &unreached.sources);
+    let shared = missing_alike(checked, without);
+    let is_told_below = |source: &'static str| {
+        let mut all = shared.iter();
+        without.contains(&source) || all.any(|(_, sources)| sources.contains(&source))
+    };
     for checked in checked {
-        if without.contains(&checked.source) {
+        if is_told_below(checked.source) {
             continue;
         }
         let state = match (checked.taken, checked.absent.is_empty()) {
@@ -196,10 +201,35 @@ fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -
             text += &wrapped(&format!("  {:<14}   ", ""), &what, width);
         }
     }
+    for (why, sources) in &shared {
+        let what = format!("{}: {why}", sources.join(", "));
+        text += &wrapped("  missing        ", &what, width);
+    }
     if let Some(unreached) = unreached {
         text += &wrapped("  server         ", &unreached.to_text(), width);
     }
     text
+}
+
+/// Sources that are missing for the same reason, told once: a server whose process is not found takes ten with it, and
+/// what matters would be lost among them.
+fn missing_alike(checked: &[SourceCheck], without: &[&str]) -> Vec<(String, Vec<&'static str>)> {
+    let mut alike: Vec<(String, Vec<&'static str>)> = Vec::new();
+    for checked in checked {
+        let [absent] = checked.absent.as_slice() else {
+            continue;
+        };
+        if checked.taken || without.contains(&checked.source) {
+            continue;
+        }
+        let why = format!("{} ({})", absent.reason.to_text(), absent.detail);
+        match alike.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, sources)) => sources.push(checked.source),
+            None => alike.push((why, vec![checked.source])),
+        }
+    }
+    alike.retain(|(_, sources)| sources.len() > 1);
+    alike
 }
 
 fn as_json(label: &str, checked: &[SourceCheck], evidence: &[EvidenceAdvice]) -> serde_json::Value {
@@ -219,4 +249,46 @@ fn as_json(label: &str, checked: &[SourceCheck], evidence: &[EvidenceAdvice]) ->
             "cure": advice.cure,
         })).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Absent, Reason};
+
+    use super::*;
+
+    #[test]
+    fn what_is_missing_for_one_reason_is_told_once() {
+        let source = |source: &'static str, taken: bool, absent: &[(Reason, &str)]| SourceCheck {
+            source,
+            taken,
+            signals: 1,
+            took_ms: 1.0,
+            absent: absent
+                .iter()
+                .map(|(reason, detail)| Absent::new(source, *reason, *detail))
+                .collect(),
+        };
+        let gone = (
+            Reason::Unsupported,
+            "the server's process was not found: it may not run",
+        );
+        let checked = [
+            source("stat", true, &[]),
+            source("process", false, &[gone]),
+            source("threads", false, &[gone]),
+            source("server", true, &[gone]),
+            source("kernel-log", false, &[(Reason::Permission, "/dev/kmsg")]),
+            source("stacks", false, &[gone]),
+        ];
+        let text = as_text("vm:1", &checked, None);
+        assert_eq!(text.matches("was not found").count(), 2, "{text}");
+        assert!(
+            text.contains("  missing        process, threads, stacks: "),
+            "{text}"
+        );
+        assert!(text.contains("  server         partly\n"), "{text}");
+        assert!(text.contains("  kernel-log     missing\n"), "{text}");
+        assert!(!text.contains("  process "), "{text}");
+    }
 }

@@ -134,9 +134,20 @@ impl Rule {
         self.needs
             .iter()
             .copied()
-            .filter(|name| !is_taken(checked, name))
+            .filter(|name| {
+                !is_taken(checked, name) || (*name != self.name && has_no_times(checked, name))
+            })
             .collect()
     }
+}
+
+/// A probe that is refused tells that the server answers, and nothing of how fast.
+fn has_no_times(checked: &[SourceCheck], name: &str) -> bool {
+    let is_probe = |source: &&SourceCheck| source.source == name && name.ends_with("-probe");
+    checked
+        .iter()
+        .find(is_probe)
+        .is_some_and(|source| !source.absent.is_empty())
 }
 
 fn is_taken(checked: &[SourceCheck], name: &str) -> bool {
@@ -152,8 +163,10 @@ pub(super) fn as_text(config: &RecorderConfig, checked: &[SourceCheck], width: u
         let stand_in = rule
             .stand_in
             .filter(|(source, _)| is_taken(checked, source));
+        let is_halved = has_no_times(checked, rule.name);
         let state = match (lacks.is_empty(), stand_in) {
-            (true, _) => "ok  ",
+            (true, _) if !is_halved => "ok  ",
+            (true, _) => "part",
             (false, Some(_)) => "part",
             (false, None) => "no  ",
         };
@@ -162,6 +175,10 @@ pub(super) fn as_text(config: &RecorderConfig, checked: &[SourceCheck], width: u
             &rule.when,
             width,
         );
+        if is_halved && lacks.is_empty() {
+            let seen = "sees only whether the server answers, not how fast";
+            text += &wrapped(&format!("          {:<16} ", ""), seen, width);
+        }
         if !lacks.is_empty() {
             let missed = match stand_in {
                 Some((_, instead)) => format!("without {}: {instead}", lacks.join(", ")),
@@ -217,5 +234,50 @@ mod tests {
         let text = as_text(&config, &checked, 0);
         assert!(text.contains("part  work-stops"), "{text}");
         assert_eq!(as_json(&config, &checked)[2]["instead"], "connections");
+    }
+
+    #[test]
+    fn a_refused_probe_works_in_part_and_has_no_times() {
+        let config = RecorderConfig::in_dir("/x");
+        let source = |source: &'static str, absent: &[&str]| SourceCheck {
+            source,
+            taken: true,
+            signals: 1,
+            took_ms: 1.0,
+            absent: absent
+                .iter()
+                .map(|what| model::Absent::new(*what, model::Reason::NoLogin, "Access denied"))
+                .collect(),
+        };
+        let refused = [
+            source("query-probe", &["query probe"]),
+            source("connect-probe", &[]),
+            source("process", &[]),
+        ];
+        let text = as_text(&config, &refused, 0);
+        assert!(text.contains("part  query-probe"), "{text}");
+        assert!(
+            text.contains("sees only whether the server answers"),
+            "{text}"
+        );
+        assert!(text.contains("ok    connect-probe"), "{text}");
+        assert!(text.contains("no    system-cpu"), "{text}");
+        let rules = as_json(&config, &refused);
+        let of = |name: &str| {
+            let all = rules.as_array().unwrap();
+            all.iter()
+                .find(|rule| rule["rule"] == name)
+                .unwrap()
+                .clone()
+        };
+        assert_eq!(of("system-cpu")["lacks"], json!(["query-probe"]));
+        assert_eq!(of("query-probe")["works"], true);
+        // Let in, it is whole; and what else is partly there is there.
+        let whole = [source("query-probe", &[]), source("process", &["process"])];
+        let text = as_text(&config, &whole, 0);
+        assert!(
+            text.contains("ok    query-probe") && text.contains("ok    system-cpu"),
+            "{text}"
+        );
     }
 }
