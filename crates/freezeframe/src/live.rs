@@ -72,6 +72,12 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
     }
 }
 
+/// Without our own session, which asks just now: its thread did something else when it was looked at.
+fn others(mut sessions: HashMap<u32, ThreadSession>, own: u64) -> HashMap<u32, ThreadSession> {
+    sessions.retain(|_, session| session.connection != own);
+    sessions
+}
+
 /// The connection that each thread works for, by thread id; what the server does not tell in time
 /// is said on standard error.
 pub(crate) fn sessions(live: &Live) -> HashMap<u32, ThreadSession> {
@@ -91,7 +97,10 @@ pub(crate) fn sessions(live: &Live) -> HashMap<u32, ThreadSession> {
         };
         let asked = Session::connect_quiet(&address, &login, deadlines)
             .map_err(|error| error.absent("connections of threads"))
-            .and_then(|mut session| server::thread_sessions(&mut session));
+            .and_then(|mut session| {
+                let own = session.id();
+                server::thread_sessions(&mut session).map(|sessions| others(sessions, own))
+            });
         let _ = sender.send(asked);
     });
     match receiver.recv_timeout(PATIENCE) {
@@ -175,5 +184,25 @@ pub(crate) fn method_text(way: Way) -> &'static str {
         Way::Bpf => "BPF",
         Way::Proc => "/proc",
         Way::Ptrace => "ptrace",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_is_said_to_work_for_us() {
+        let session = |connection| ThreadSession {
+            connection,
+            command: "Query".to_owned(),
+            state: "Sending data".to_owned(),
+            statement_class: "select".to_owned(),
+            seconds: 0.0,
+        };
+        let all = HashMap::from([(11813, session(756)), (11817, session(12))]);
+        let left = others(all.clone(), 756);
+        assert_eq!(left.keys().collect::<Vec<_>>(), [&11817]);
+        assert_eq!(others(all, 9).len(), 2);
     }
 }
