@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use diagnosis::Cause;
-use model::{Counted, Incident, OrderBy, ProcessList, QueryDigest, TextKind};
+use model::{Counted, Incident, OrderBy, ProcessList, QueryDigest, Session, TextKind};
 
 /// Names of each kind that are told.
 const NAMES_MAX: usize = 3;
@@ -55,13 +55,8 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
         let Some(list) = ProcessList::from_text(timed.text.body()) else {
             continue;
         };
-        for (user, count) in list.by_user {
-            let most = users.entry(user).or_default();
-            *most = count.max(*most);
-        }
-        for session in list.longest {
-            *hosts.entry(session.host).or_default() += 1;
-        }
+        keep_most(&mut hosts, by_host(&list.longest));
+        keep_most(&mut users, list.by_user);
     }
     let borrowed = |names: &BTreeMap<String, u64>| {
         most(
@@ -75,11 +70,25 @@ pub(super) fn clients(incident: &Incident, cause: &Cause) -> Vec<String> {
         told.push(format!("busy sessions at once, by user: {list}"));
     }
     if let Some(list) = borrowed(&hosts) {
-        told.push(format!(
-            "longest sessions in the processlists, by host: {list}"
-        ));
+        told.push(format!("longest sessions at once, by host: {list}"));
     }
     told
+}
+
+fn by_host(sessions: &[Session]) -> BTreeMap<String, u64> {
+    let mut hosts: BTreeMap<String, u64> = BTreeMap::new();
+    for session in sessions {
+        *hosts.entry(session.host.clone()).or_default() += 1;
+    }
+    hosts
+}
+
+/// The most of each name that one list had: a session is in many lists, and is not many sessions.
+fn keep_most(most: &mut BTreeMap<String, u64>, of_list: BTreeMap<String, u64>) {
+    for (name, count) in of_list {
+        let known = most.entry(name).or_default();
+        *known = count.max(*known);
+    }
 }
 
 fn most(names: BTreeMap<&str, u64>) -> Option<String> {
@@ -103,4 +112,41 @@ fn most(names: BTreeMap<&str, u64>) -> Option<String> {
         String::new()
     };
     Some(format!("{}{rest}", told.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_in_many_lists_is_one() {
+        let list = |hosts: &[&str]| -> Vec<Session> {
+            let session = |host: &&str| Session {
+                id: 7,
+                user: "app".to_owned(),
+                host: (*host).to_owned(),
+                db: String::new(),
+                command: "Query".to_owned(),
+                seconds: 3.0,
+                state: String::new(),
+                statement: String::new(),
+            };
+            hosts.iter().map(session).collect()
+        };
+        let mut hosts = BTreeMap::new();
+        for _ in 0..16 {
+            keep_most(
+                &mut hosts,
+                by_host(&list(&["127.0.0.1", "127.0.0.1", "::1"])),
+            );
+        }
+        keep_most(&mut hosts, by_host(&list(&["127.0.0.1", "app7"])));
+        let told = most(
+            hosts
+                .iter()
+                .map(|(name, count)| (name.as_str(), *count))
+                .collect(),
+        );
+        assert_eq!(told.as_deref(), Some("127.0.0.1 (2), ::1 (1), app7 (1)"));
+    }
 }
