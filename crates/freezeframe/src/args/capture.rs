@@ -19,7 +19,7 @@ A running recorder is asked through its socket in --dir; the incident then has t
 too. For a stall that is over already use `freezeframe explain --at`.")]
 pub(crate) struct Capture {
     /// How long to capture
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "30s")]
+    #[arg(long = "for", alias = "seconds", value_name = "TIME", value_parser = duration, default_value = "30s")]
     pub(crate) for_time: Duration,
     /// Label of the server, if several are recorded
     #[arg(long, value_name = "LABEL", conflicts_with_all = ["socket", "port", "pid"])]

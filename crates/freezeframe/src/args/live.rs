@@ -85,7 +85,7 @@ SELF is the function alone, TOTAL includes what it called; both are shares of th
 that wait use no CPU: see `freezeframe stacks` and `freezeframe locks`. See docs/stacks.md.")]
 pub(crate) struct Profile {
     /// How long to sample
-    #[arg(long, short = 's', value_name = "TIME", value_parser = some_time, default_value = "10s")]
+    #[arg(long, alias = "for", short = 's', value_name = "TIME", value_parser = some_time, default_value = "10s")]
     pub(crate) seconds: Duration,
     /// Samples per second on each CPU
     #[arg(long, value_name = "N", default_value_t = 99, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -130,7 +130,7 @@ work are counted apart. docs/stacks.md says what is needed, and how locks and ho
 Exit code: 0, whether threads wait or not.")]
 pub(crate) struct Locks {
     /// How long to watch
-    #[arg(long, short = 's', value_name = "TIME", value_parser = some_time, default_value = "5s")]
+    #[arg(long, alias = "for", short = 's', value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) seconds: Duration,
     /// Time from one snapshot to the next (with --exact 100ms, to find holders)
     #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "50ms")]

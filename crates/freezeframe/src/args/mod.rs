@@ -240,7 +240,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) after: Option<Duration>,
     /// Stop after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = some_time)]
+    #[arg(long = "for", alias = "seconds", value_name = "TIME", value_parser = some_time)]
     pub(crate) for_time: Option<Duration>,
     /// Serve /healthz and /metrics here, for example 127.0.0.1:9306
     #[arg(long, visible_alias = "healthz", value_name = "ADDRESS:PORT")]
@@ -447,6 +447,18 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// "How long" has one name for whoever does not know that some commands call it otherwise.
+    #[test]
+    fn how_long_is_understood_by_either_name() {
+        for command in ["record", "capture", "profile", "locks"] {
+            for name in ["--for", "--seconds"] {
+                let said = ["freezeframe", command, name, "5s"];
+                let parsed = Cli::command().try_get_matches_from(said);
+                assert!(parsed.is_ok(), "{command} {name}");
+            }
+        }
     }
 
     /// Terminals of 100 columns break what is longer, and with it the columns of the examples.
