@@ -222,6 +222,7 @@ pub(super) fn number_of(event: &Event<'_>, name: &str) -> Option<String> {
     let number = (*number)?;
     Some(match Unit::of(known.as_bytes(), b"0") {
         Unit::Seconds => format!("{}.{:06}", number / 1_000_000, number % 1_000_000),
+        Unit::Milliseconds => format!("{}.{:03}", number / 1000, number % 1000),
         Unit::Whole | Unit::YesNo => number.to_string(),
     })
 }
