@@ -62,6 +62,18 @@ impl StoreError {
         move |source| Self::Io { path, source }
     }
 
+    /// The same of another file: whoever names a file is told of that one, not of the one under which it is written
+    /// first.
+    #[must_use]
+    pub fn about(self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::Sqlite { source, .. } => Self::Sqlite { path, source },
+            Self::Io { source, .. } => Self::Io { path, source },
+            Self::NotAFrame { .. } | Self::InUse { .. } | Self::TooNew { .. } => self,
+        }
+    }
+
     /// Whether the disk, or the room that the file may take, is used up.
     pub fn is_disk_full(&self) -> bool {
         match self {

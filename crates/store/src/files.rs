@@ -73,7 +73,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         // What is left of it is worth nothing; the first error is the one to tell.
         let _ = std::fs::remove_file(partial);
     }
-    written
+    written.map_err(|error| error.about(path))
 }
 
 /// Moves a finished file to its name so that it survives a crash of the machine.

@@ -37,7 +37,7 @@ pub fn write_incident_file(incident: &Incident, path: &Path) -> Result<(), Store
     if let Err(error) = written {
         // What is left of it is worth nothing; the first error is the one to tell.
         let _ = std::fs::remove_file(&partial);
-        return Err(error);
+        return Err(error.about(path));
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ impl File {
         incident: &Incident,
         search: &impl Fn(&Path, SearchedPart<'_>, &[u8]) -> Result<()>,
     ) -> Result<u64> {
-        store::write_incident_file(incident, unchecked)?;
+        store::write_incident_file(incident, unchecked).map_err(|error| error.about(&self.path))?;
         let mut found = Ok(());
         store::each_cell(unchecked, &mut |cell| {
             let place = format!(

@@ -49,6 +49,29 @@ fn files_that_are_no_incident() {
 }
 
 #[test]
+fn a_place_that_is_not_there_is_told_as_it_was_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (ticket, frame) = (inside("ticket.txt"), inside("x.frame"));
+    let (ticket, frame) = (ticket.as_str(), frame.as_str());
+    let line = "| 7 | a | h:1 | d | Query | 1200 | Waiting for global read lock | INSERT INTO t VALUES (5) |\n";
+    std::fs::write(ticket, line).unwrap();
+    assert!(run(&["import", ticket, "-o", frame]).status.success());
+    let away = "/nonexistent/dir/x.out";
+    for arguments in [
+        &["explain", frame, "--html", away][..],
+        &["import", ticket, "-o", away],
+        &["export", frame, "-o", away],
+        &["export", frame, "--redact", "-o", away],
+    ] {
+        one_line(
+            arguments,
+            &["freezeframe: /nonexistent/dir/x.out: No such file"],
+        );
+    }
+}
+
+#[test]
 fn nothing_is_replaced_unasked() {
     let dir = tempfile::tempdir().unwrap();
     let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
