@@ -4,13 +4,15 @@ pub(crate) mod json;
 mod text;
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use cli::{output, recorded, usage};
 use diagnosis::{Level, Verdict, diagnose_closely};
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 use model::{Incident, OrderBy};
 use store::{IncidentSummary, read_incident, read_summary};
 
@@ -22,6 +24,9 @@ use crate::{causes, memory};
 
 /// Incidents that a text lists when nothing else is said: each of them is read and judged.
 const FOR_PEOPLE: usize = 30;
+
+/// A stall that began longer ago and has no file will get none: it was deleted, or its recorder is gone.
+const UNWRITTEN_MS: i64 = 3_600_000;
 
 /// An incident that was captured.
 pub(crate) struct CapturedIncident {
@@ -162,6 +167,10 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let dir = config.directory(args.dir.as_deref());
     let paths = recorded::frames(&dir)
         .with_context(|| format!("{}: cannot list incidents", dir.display()))?;
+    let written: BTreeSet<OsString> = paths
+        .iter()
+        .filter_map(|path| path.file_stem().map(OsStr::to_owned))
+        .collect();
     let mut caught: Vec<CapturedIncident> = Vec::new();
     for path in paths {
         memory::now_reading(&path);
@@ -203,9 +212,18 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     stalls.retain(|stall| {
         let length = stall.end_ms.map(|end| end.saturating_sub(stall.onset_ms));
         let length = length.map(|ms| u64::try_from(ms).unwrap_or(0));
-        stall.incident.is_none()
-            && filter.wants(&stall.server, Some(stall.onset_ms), length)
+        filter.wants(&stall.server, Some(stall.onset_ms), length)
             && filter.wants_cause(stall.cause.as_deref())
+    });
+    let (mut unwritten, stalls): (Vec<_>, Vec<_>) = stalls
+        .into_iter()
+        .partition(|stall| stall.incident.is_some());
+    let recent_ms = Timestamp::now()
+        .as_millisecond()
+        .saturating_sub(UNWRITTEN_MS);
+    unwritten.retain(|stall| {
+        let has_file = |id: &String| written.contains(OsStr::new(id));
+        stall.onset_ms >= recent_ms && !stall.incident.as_ref().is_some_and(has_file)
     });
     match args.json {
         true => output::print_json(&json::list(&caught, &stalls))?,
@@ -214,6 +232,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
             &stalls,
             &text::Around {
                 dir: &dir,
+                unwritten: &unwritten,
                 all,
                 left_out,
                 sort: args.sort,

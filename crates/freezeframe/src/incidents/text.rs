@@ -7,6 +7,7 @@ use cli::output::{self, plain, wrapped};
 use super::CapturedIncident;
 use crate::args::SortArg;
 use crate::episodes::Episode;
+use crate::shell;
 
 /// Columns of a time with its zone.
 const WHEN: usize = 24;
@@ -20,6 +21,8 @@ const SERVER: (usize, usize) = (6, 20);
 /// What the list is of.
 pub(super) struct Around<'a> {
     pub(super) dir: &'a Path,
+    /// Stalls whose file is still to be written.
+    pub(super) unwritten: &'a [Episode],
     /// How many incidents there are, wanted or not.
     pub(super) all: usize,
     /// How many are wanted and not shown.
@@ -29,13 +32,15 @@ pub(super) struct Around<'a> {
 
 pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Around<'_>) -> String {
     let dir = around.dir.display();
+    let width = output::text_options().width;
+    let soon = unwritten(around.unwritten, &dir.to_string(), width);
     if caught.is_empty() && stalls.is_empty() {
         return match around.all {
+            _ if !soon.is_empty() => soon,
             0 => format!("no incidents in {dir}"),
             all => format!("no incident in {dir} matches; {all} others exist"),
         };
     }
-    let width = output::text_options().width;
     let labels = caught.iter().map(|one| one.summary.server.label.as_str());
     let labels = labels.chain(stalls.iter().map(|stall| stall.server.as_str()));
     let server = labels.map(|label| plain(label).chars().count()).max();
@@ -50,7 +55,10 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
         SortArg::Level => "most certain first",
         SortArg::Server => "by server",
     };
-    let mut text = String::new();
+    let mut text = soon;
+    if !text.is_empty() {
+        text.push('\n');
+    }
     if !caught.is_empty() {
         let incidents = match (caught.len(), around.left_out) {
             (1, 0) => "1 incident".to_owned(),
@@ -90,6 +98,36 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
         more => text += &format!("\n{more} more; to show all: --limit 0\n"),
     }
     text + &not_captured(stalls)
+}
+
+/// Stalls that last, or were over just now: who looks at that moment must not read that there is none.
+fn unwritten(stalls: &[Episode], dir: &str, width: usize) -> String {
+    let mut text = String::new();
+    for stall in stalls {
+        let length = stall.end_ms.map(|end| end.saturating_sub(stall.onset_ms));
+        let what = match length {
+            None => "a stall, which may last still".to_owned(),
+            Some(ms) => format!(
+                "a stall of {}",
+                report::duration(u64::try_from(ms).unwrap_or(0))
+            ),
+        };
+        let line = format!(
+            "{}  {}  {what}: {}",
+            output::date(stall.onset_ms),
+            plain(&stall.server),
+            plain(stall.says.as_deref().unwrap_or(""))
+        );
+        text += &wrapped("", &line, width);
+    }
+    if !text.is_empty() {
+        let hint = format!(
+            "It has no file yet: that is written a while after its end. Now: freezeframe live --dir {}",
+            shell::word(dir)
+        );
+        text += &wrapped("    ", &hint, width);
+    }
+    text
 }
 
 /// Stalls that are remembered and have no file.

@@ -72,6 +72,49 @@ fn a_capture_without_a_finding_says_what_would_decide() {
 }
 
 #[test]
+fn a_stall_whose_file_is_still_to_come_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let now = jiff::Timestamp::now().as_millisecond();
+    let begun = |id: &str, onset: i64| {
+        format!(
+            "{{\"server\":\"3306\",\"onset_ms\":{onset},\"trigger_ms\":{onset},\"rule\":\"work-stops\",\
+             \"says\":\"8 of 10 sessions hang\",\"incident\":\"{id}\"}}\n"
+        )
+    };
+    let file = dir.path().join("stalls.jsonl");
+    let list = || text(&["incidents", "--dir", folder]);
+    std::fs::write(&file, begun("3306-x", now - 20_000)).unwrap();
+    let lasting = list();
+    assert!(
+        lasting.contains("a stall, which may last still: 8 of 10 sessions hang"),
+        "{lasting}"
+    );
+    assert!(lasting.contains("freezeframe live --dir "), "{lasting}");
+    assert!(!lasting.contains("no incident"), "{lasting}");
+    let end = format!(
+        "{{\"server\":\"3306\",\"onset_ms\":{},\"end_ms\":{}}}\n",
+        now - 20_000,
+        now - 7_000
+    );
+    std::fs::write(&file, begun("3306-x", now - 20_000) + &end).unwrap();
+    assert!(list().contains("a stall of 13 s: 8 of 10"), "{}", list());
+    // Yesterday's was deleted meanwhile.
+    std::fs::write(&file, begun("3306-x", now - 86_400_000)).unwrap();
+    assert!(list().starts_with("no incidents in "), "{}", list());
+    // What has its file is not told twice.
+    incident(dir.path(), "3306", 0, 30_000);
+    let there = crate::harness::files(dir.path());
+    let frame = there.iter().find_map(|name| name.strip_suffix(".frame"));
+    std::fs::write(&file, begun(frame.unwrap(), now - 20_000)).unwrap();
+    let told = list();
+    assert!(
+        told.starts_with("1 incident in ") && !told.contains("no file yet"),
+        "{told}"
+    );
+}
+
+#[test]
 fn incidents_are_listed_sorted_and_filtered() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
