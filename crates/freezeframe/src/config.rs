@@ -303,6 +303,12 @@ mod tests {
             error.starts_with("f.toml:3: hours: invalid type"),
             "{error}"
         );
+        assert!(
+            error.ends_with(", expected a whole number from 0 on"),
+            "{error}"
+        );
+        let error = error_of("[history]\nkeep = 1\n");
+        assert!(error.ends_with(", expected true or false"), "{error}");
         let error = error_of("[detect]\nprobe_limit = 3\n");
         assert!(
             error.starts_with("f.toml:2: unknown field `probe_limit`"),

@@ -147,6 +147,26 @@ fn without_value(message: &str) -> String {
     message.to_owned()
 }
 
+/// The message with what was expected as a person calls it.
+fn in_plain_words(message: &str) -> String {
+    for (types, words) in [
+        (
+            &["u8", "u16", "u32", "u64", "usize"][..],
+            "a whole number from 0 on",
+        ),
+        (&["i32", "i64"][..], "a whole number"),
+        (&["f32", "f64"][..], "a number"),
+        (&["a boolean"][..], "true or false"),
+    ] {
+        let mut types = types.iter();
+        let head = types.find_map(|name| message.strip_suffix(*name)?.strip_suffix(", expected "));
+        if let Some(head) = head {
+            return format!("{head}, expected {words}");
+        }
+    }
+    message.to_owned()
+}
+
 /// What is said of a key that is not told.
 const UNKNOWN_KEY: &str = "unknown field";
 
@@ -166,7 +186,7 @@ pub(crate) fn error_position(text: &str, error: &toml::de::Error) -> String {
         text.get(..span.start)
             .map_or(1, |before| before.matches('\n').count() + 1)
     });
-    let message = without_value(error.message().trim()).replace('\n', " ");
+    let message = in_plain_words(&without_value(error.message().trim())).replace('\n', " ");
     let key = text
         .lines()
         .nth(line - 1)

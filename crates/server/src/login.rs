@@ -196,6 +196,12 @@ mod tests {
             ("c", Some("p w"))
         );
         assert!(!format!("{login:?}").contains("p w"));
+        options.password_file = Some("/nonexistent/secret".into());
+        let error = find_login(&options).unwrap_err().to_string();
+        assert!(
+            error.starts_with("the login cannot be read: /nonexistent/secret: No such file"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use thiserror::Error;
 /// Why the login options cannot be used.
 #[derive(Debug, Error)]
 pub enum LoginError {
-    /// A file cannot be read.
-    #[error("{path}: {source}")]
+    /// A file cannot be read. It may be named in a configuration: what it is for belongs to the message.
+    #[error("the login cannot be read: {path}: {source}")]
     Unreadable {
         /// The file.
         path: PathBuf,
