@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use ::stacks::profiler::{Profiled, Profiler, Subject};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cli::output;
 use model::Profile;
 use report::evidence::folded::folded_profile;
@@ -170,6 +170,11 @@ fn read(path: &Path) -> Result<ProfileDocument> {
         // Neither ours nor folded: perhaps what another profiler printed.
         Err(error) => match captured(path) {
             Some(document) => Ok(document),
+            // What a reader of lines says of it would be a piece of it.
+            None if bytes.contains(&0) => bail!(
+                "{}: neither a profile nor what a profiler prints: it is no text",
+                path.display()
+            ),
             None => Err(error).with_context(|| path.display().to_string()),
         },
     }

@@ -49,6 +49,18 @@ fn files_that_are_no_incident() {
 }
 
 #[test]
+fn a_profile_that_is_no_text_is_not_quoted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.bin");
+    std::fs::write(&path, [0xfe, 0, 1, b' ', 0x1b, 0xff].repeat(99)).unwrap();
+    let path = path.to_str().unwrap();
+    one_line(
+        &["profile", "--diff", path, path],
+        &["x.bin: ", "it is no text"],
+    );
+}
+
+#[test]
 fn a_place_that_is_not_there_is_told_as_it_was_named() {
     let dir = tempfile::tempdir().unwrap();
     let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
