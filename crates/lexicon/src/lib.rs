@@ -8,6 +8,7 @@
 mod anywhere;
 mod denial;
 mod entry;
+mod letters;
 mod mention;
 mod near;
 mod pattern;

@@ -3,6 +3,7 @@
 
 use crate::denial::is_fine;
 use crate::entry::Entry;
+use crate::letters::width;
 
 /// What parts the two words of a term.
 const NEAR: &str = " ~ ";
@@ -10,8 +11,8 @@ const NEAR: &str = " ~ ";
 /// What parts other words for one of them.
 const OTHERS: char = '/';
 
-/// What may stand between the two, in bytes.
-const BETWEEN_BYTES_MAX: usize = 48;
+/// How much may stand between the two, in letters.
+const BETWEEN_MAX: usize = 48;
 
 /// What ends a sentence, of those that stand between two words.
 const ENDS: [&str; 7] = [". ", "! ", "? ", "; ", "。", "！", "？"];
@@ -65,7 +66,7 @@ fn is_near(line: &str, one: &Half, other: &Half) -> bool {
     let Some(between) = line.get(first.to..second.from) else {
         return false;
     };
-    between.len() <= BETWEEN_BYTES_MAX
+    width(between) <= BETWEEN_MAX
         && !ENDS.iter().any(|end| between.contains(end))
         && !is_head(between)
 }

@@ -6,6 +6,7 @@ use crate::Lexicon;
 use crate::anywhere::begin_of;
 use crate::denial::is_fine;
 use crate::entry::{Entry, Kind, Mention};
+use crate::letters::{is_parted, small};
 use crate::near::{self, Half};
 use crate::pattern::Pattern;
 
@@ -55,13 +56,13 @@ impl Phrases {
             if let Some(halves) = near::halves(entry.pattern) {
                 for (side, words) in halves.into_iter().enumerate() {
                     anchors.extend(words.into_iter().map(|word| {
-                        let text = word.trim_end_matches('*').to_ascii_lowercase();
+                        let text = small(word.trim_end_matches('*'));
                         (text, Anchor::Half(entry, side, word))
                     }));
                 }
             } else if entry.kind == Kind::Term || pattern.anchor().trim().len() >= ANCHOR_BYTES_MIN
             {
-                let text = pattern.anchor().to_ascii_lowercase();
+                let text = small(pattern.anchor());
                 anchors.push((text, Anchor::Whole(entry, pattern)));
             }
         }
@@ -138,7 +139,7 @@ impl Phrases {
 
     /// Where the texts stand in a line, in the order of their ends: end, begin, number of the text.
     fn hits(&self, line: &str) -> Vec<(usize, usize, usize)> {
-        let small = line.to_ascii_lowercase();
+        let small = small(line);
         let mut hits = Vec::new();
         for at in self.automaton.find_overlapping_iter(&small) {
             let (from, number) = (at.start(), at.pattern().as_usize());
@@ -181,12 +182,6 @@ fn stands_there(pattern: &str, line: &str, from: usize, to: usize) -> bool {
     let is_zero = value.starts_with('0') && !value.starts_with("0.");
     let has_no_limit = NO_LIMIT.iter().any(|none| value.starts_with(none));
     !pattern.contains('_') && !is_zero && !has_no_limit
-}
-
-/// Letters of scripts that write blanks between words.
-fn is_parted(c: char) -> bool {
-    // From Hiragana and the ideographs on; Hangul has blanks, and particles behind its words.
-    c < '\u{2e80}'
 }
 
 fn is_plural(line: &str, to: usize) -> bool {
