@@ -14,6 +14,24 @@ const OTHERS: char = '/';
 /// How much may stand between the two, in letters.
 const BETWEEN_MAX: usize = 48;
 
+/// What says, right in front of the second of them, that it is not so: `the disk is not busy`.
+const DENIALS: [&str; 14] = [
+    "not",
+    "isn't",
+    "isn’t",
+    "aren't",
+    "wasn't",
+    "nicht",
+    "kein",
+    "keine",
+    "не",
+    "non",
+    "pas",
+    "nunca",
+    "nie",
+    "no longer",
+];
+
 /// What ends a sentence, of those that stand between two words.
 const ENDS: [&str; 7] = [". ", "! ", "? ", "; ", "。", "！", "？"];
 
@@ -69,6 +87,17 @@ fn is_near(line: &str, one: &Half, other: &Half) -> bool {
     width(between) <= BETWEEN_MAX
         && !ENDS.iter().any(|end| between.contains(end))
         && !is_head(between)
+        && !ends_in_denial(between)
+}
+
+fn ends_in_denial(between: &str) -> bool {
+    let Some(before) = between.strip_suffix(' ') else {
+        return false;
+    };
+    DENIALS.iter().any(|denial| {
+        let rest = before.strip_suffix(denial);
+        rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+    })
 }
 
 /// `slow: the plan starts with …`: words behind a colon are about the word in front of it, and no part of a phrase with it.
