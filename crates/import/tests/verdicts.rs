@@ -358,6 +358,26 @@ fn words_that_point_at_a_cause_make_a_suspicion_and_nothing_more() {
     assert_eq!(beside, alone);
 }
 
+/// The purge that begins is one of the last lines of a start; at its end, a server goes down.
+#[test]
+fn a_server_that_waits_for_the_purge_to_start_does_not_stop() {
+    let found = |line: &str| {
+        closely(&[&format!(
+            "2021-03-04 05:10:11 7 [Note] InnoDB: Starting crash recovery.\n2021-03-04 05:59:40 7 [Note] InnoDB: {line}\n"
+        )])
+    };
+    let stops = ("shutdown-hang".to_owned(), Level::Possible);
+    let starts = found("Waiting for purge to start");
+    assert!(!starts.contains(&stops), "{starts:?}");
+    for line in [
+        "Waiting for purge thread to be suspended",
+        "Waiting for purge to complete",
+    ] {
+        let ends = found(line);
+        assert!(ends.contains(&stops), "{line}: {ends:?}");
+    }
+}
+
 /// Monitoring piles up behind one commit that waits for a replica, until no connection is left.
 #[test]
 fn what_follows_from_anything_stands_behind_what_was_seen() {
