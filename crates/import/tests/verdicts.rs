@@ -358,6 +358,45 @@ fn words_that_point_at_a_cause_make_a_suspicion_and_nothing_more() {
     assert_eq!(beside, alone);
 }
 
+/// What a client, a pool or an orchestrator prints instead of the server's own words.
+#[test]
+fn messages_of_others_and_in_other_languages_point_at_the_same_causes() {
+    for (text, cause) in [
+        (
+            "HikariPool-1 - Connection is not available, request timed out after 30000ms.",
+            "max-connections",
+        ),
+        (
+            "GetConnectionTimeoutException: wait millis 60000, active 20, maxActive 20",
+            "max-connections",
+        ),
+        (
+            "ERROR 1135 (HY000): Kann keinen neuen Thread erzeugen (Fehler: 11)",
+            "thread-limit",
+        ),
+        (
+            "ERROR 1114 (HY000): La table 'ventes' est pleine",
+            "disk-full",
+        ),
+        (
+            "ERROR 1114 (HY000): Таблица 'orders' переполнена",
+            "disk-full",
+        ),
+        (
+            "Can't connect to MySQL server on 'db1' (10048)",
+            "conntrack-ephemeral",
+        ),
+        (
+            "kubelet: Startup probe failed: command \"mysqladmin ping\" timed out",
+            "slow-startup",
+        ),
+    ] {
+        let found = closely(&[text]);
+        let first = found.first().map(|(cause, level)| (cause.as_str(), *level));
+        assert_eq!(first, Some((cause, Level::Suspicion)), "{text}");
+    }
+}
+
 /// The purge that begins is one of the last lines of a start; at its end, a server goes down.
 #[test]
 fn a_server_that_waits_for_the_purge_to_start_does_not_stop() {
