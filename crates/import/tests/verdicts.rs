@@ -387,6 +387,10 @@ fn messages_of_others_and_in_other_languages_point_at_the_same_causes() {
             "conntrack-ephemeral",
         ),
         (
+            "Can't connect to server on '10.0.3.7' (99)",
+            "conntrack-ephemeral",
+        ),
+        (
             "kubelet: Startup probe failed: command \"mysqladmin ping\" timed out",
             "slow-startup",
         ),
