@@ -311,6 +311,64 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_between_the_words_of_a_term_can_deny_it() {
+        for line in [
+            "the disk is not busy at all",
+            "Die Platte ist nicht ausgelastet",
+            "диск не загружен",
+        ] {
+            assert!(!words(line).contains(&"slow disk"), "{line}");
+        }
+        // A denial that belongs to the word is none of it.
+        assert!(words("the index is not used").contains(&"bad plan"));
+        assert!(words("our connections are never closed").contains(&"connection limit"));
+    }
+
+    #[test]
+    fn sentences_of_all_scripts_begin_with_a_large_letter() {
+        for (line, expected) in [
+            ("Лимит соединений к базе", "connection limit"),
+            ("ЗАКОНЧИЛОСЬ МЕСТО НА ДИСКЕ", "disk full"),
+            ("Реплика отстаёт на три часа", "replication lag"),
+            ("Índice: falta un índice en la tabla", "bad plan"),
+            ("ÜBERLASTETE Server, hohe IO-Last", "slow disk"),
+        ] {
+            assert!(words(line).contains(&expected), "{line}");
+        }
+        // As many letters may stand between two words as in other scripts.
+        let line = "Репликация на втором сервере постоянно отстает";
+        assert!(words(line).contains(&"replication lag"));
+    }
+
+    #[test]
+    fn hours_behind_a_restart_are_those_until_it_comes_back() {
+        for line in [
+            "After a restart it works for a few hours and then hangs again",
+            "Nach einem Neustart läuft alles wieder für ein paar Stunden",
+            "重启有效果但是3小时后又再次出现",
+            "再起動すると数時間は正常",
+        ] {
+            assert!(!words(line).contains(&"slow start"), "{line}");
+        }
+        for line in [
+            "a restart takes forty minutes",
+            "Der Neustart dauert eine Stunde",
+            "重启花了两个小时",
+            "再起動に40分かかる",
+        ] {
+            assert!(words(line).contains(&"slow start"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_process_is_a_program_where_it_takes_a_processor() {
+        let line = "One process sleeps and all other processes wait for its lock";
+        assert!(!words(line).contains(&"other programs"));
+        let line = "another process keeps all cores busy";
+        assert!(words(line).contains(&"other programs"));
+    }
+
+    #[test]
     fn names_and_states_are_found_in_prose() {
         assert_eq!(
             words(
