@@ -10,6 +10,7 @@
 //! first backslash (`sql/src/backslash.rs`).
 
 mod backslash;
+mod broken_string;
 mod class;
 pub mod compat;
 pub mod digest;

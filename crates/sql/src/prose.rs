@@ -60,6 +60,16 @@ const STARTS: &str = "alter analyze backup begin binlog cache call change check 
     savepoint select set show shutdown signal start stop table truncate uninstall unlock update use \
     values with xa";
 
+/// Whether a word is one of SQL's grammar, in any case.
+pub(crate) fn is_of_grammar(word: &str) -> bool {
+    GRAMMAR.contains(lower(word).as_str())
+}
+
+/// Whether a word may stand behind `IS`, in any case.
+pub(crate) fn is_behind_is(word: &str) -> bool {
+    BEHIND_IS.contains(&lower(word).as_str())
+}
+
 /// What a label of a stored procedure stands in front of: `fetched: LOOP`.
 const LABELLED: [&str; 4] = ["begin", "loop", "repeat", "while"];
 

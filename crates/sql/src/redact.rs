@@ -8,7 +8,8 @@ use crate::segments::{SegmentKind, Segments};
 /// case. At most [`crate::REDACTED_BYTES_MAX`] bytes, with [`crate::CUT_MARK`] at the end when that cut it.
 ///
 /// Optimizer hints stay, their literals do not. A sign goes with its number. Of a string, or of a quoted name, that
-/// never ends nothing is shown. For the servers' default `sql_mode`; see [`redact_in`].
+/// never ends nothing is shown, and nothing of what stands behind a string that ended too early. For the servers'
+/// default `sql_mode`; see [`redact_in`].
 ///
 /// ```
 /// assert_eq!(sql::redact("SELECT *  FROM t WHERE a = -1.5 -- why?"), "SELECT * FROM t WHERE a = ?");

@@ -1,5 +1,7 @@
-//! A statement without what never counts: comments and blanks are gone, literals are `?`.
+//! A statement without what never counts: comments and blanks are gone, literals are `?`. It ends where nobody can tell
+//! what is a literal.
 
+use crate::broken_string::{ends_too_early, holds_mark};
 use crate::lexer::{Lexer, SqlMode, TokenKind};
 use crate::output::CUT_MARK;
 use crate::word::{ShortWord, expects_operand, takes_sign};
@@ -51,6 +53,8 @@ pub(crate) struct Segments<'a> {
     /// The piece before is a word after which a sign is a number's.
     after_default: bool,
     after_string: bool,
+    /// Of what follows nothing is told.
+    is_over: bool,
 }
 
 impl<'a> Segments<'a> {
@@ -60,6 +64,7 @@ impl<'a> Segments<'a> {
             previous: None,
             after_default: false,
             after_string: false,
+            is_over: false,
         }
     }
 
@@ -120,6 +125,9 @@ impl<'a> Iterator for Segments<'a> {
         let mut gap = false;
         let mut word = ShortWord::default();
         loop {
+            if self.is_over {
+                return None;
+            }
             let token = self.lexer.next()?;
             let (kind, text) = match token.kind {
                 TokenKind::Whitespace
@@ -129,11 +137,20 @@ impl<'a> Iterator for Segments<'a> {
                     gap = true;
                     continue;
                 }
-                TokenKind::String | TokenKind::Unterminated if self.after_string => {
-                    gap = false;
-                    continue;
+                TokenKind::String | TokenKind::Unterminated => {
+                    self.is_over = ends_too_early(&self.lexer);
+                    if self.after_string {
+                        gap = false;
+                        continue;
+                    }
+                    (SegmentKind::Literal, "?")
                 }
-                TokenKind::String | TokenKind::Unterminated | TokenKind::Number => {
+                TokenKind::Number => (SegmentKind::Literal, "?"),
+                TokenKind::Word if holds_mark(token.text) => {
+                    self.is_over = true;
+                    if self.after_string {
+                        return None;
+                    }
                     (SegmentKind::Literal, "?")
                 }
                 TokenKind::Parameter => (SegmentKind::Literal, self.parameter()),
@@ -150,6 +167,8 @@ impl<'a> Iterator for Segments<'a> {
                         token.text,
                     )
                 }
+                // No statement begins with a name in quotes: it is a whole one that somebody marked as code.
+                TokenKind::QuotedName if self.previous.is_none() => (SegmentKind::Literal, "?"),
                 TokenKind::QuotedName => (SegmentKind::QuotedName, token.text),
                 TokenKind::Variable => (SegmentKind::Variable, token.text),
                 TokenKind::Operator => (self.operator(token.text), token.text),
