@@ -15,6 +15,7 @@ mod class;
 pub mod compat;
 pub mod digest;
 mod fingerprint;
+mod hints;
 mod identity;
 mod lexer;
 mod lists;

@@ -2,6 +2,7 @@
 //! what is a literal.
 
 use crate::broken_string::{ends_too_early, holds_mark};
+use crate::hints::{are_hints, is_of_no_version};
 use crate::lexer::{Lexer, SqlMode, TokenKind};
 use crate::output::CUT_MARK;
 use crate::word::{ShortWord, expects_operand, takes_sign};
@@ -68,6 +69,21 @@ impl<'a> Segments<'a> {
         }
     }
 
+    /// Goes behind what a lexer calls a hint or a version comment, and is none.
+    fn skip_comment(&mut self) {
+        let mut open = 1_usize;
+        for token in self.lexer.by_ref() {
+            match token.kind {
+                TokenKind::VersionOpen | TokenKind::HintOpen => open += 1,
+                TokenKind::VersionClose | TokenKind::HintClose => open -= 1,
+                _ => {}
+            }
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
     /// Whether what is before can be the left side of an operator.
     fn after_operand(&self) -> bool {
         matches!(
@@ -130,6 +146,16 @@ impl<'a> Iterator for Segments<'a> {
             }
             let token = self.lexer.next()?;
             let (kind, text) = match token.kind {
+                TokenKind::VersionOpen if is_of_no_version(token.text) => {
+                    self.skip_comment();
+                    gap = true;
+                    continue;
+                }
+                TokenKind::HintOpen if !are_hints(&self.lexer) => {
+                    self.skip_comment();
+                    gap = true;
+                    continue;
+                }
                 TokenKind::Whitespace
                 | TokenKind::Comment
                 | TokenKind::VersionOpen
