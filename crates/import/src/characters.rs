@@ -79,12 +79,17 @@ fn is_plain(text: &str) -> bool {
 fn one_line(line: &str, out: &mut String) {
     let from = out.len();
     let mut rest = line;
+    let mut open = OpenQuote::default();
     while let Some(char) = rest.chars().next() {
         let behind = rest.get(char.len_utf8()..).unwrap_or_default();
         rest = behind;
+        open.pass(char);
         match char {
             ESCAPE => rest = behind_sequence(behind),
-            '\r' if out.len() > from && !out.ends_with('\n') => out.push('\n'),
+            '\r' if out.len() > from && !out.ends_with('\n') => {
+                out.push('\n');
+                open = OpenQuote::default();
+            }
             '\u{8}' if out.len() > from => {
                 out.pop();
             }
@@ -97,10 +102,37 @@ fn one_line(line: &str, out: &mut String) {
                 out.push_str(if is_long { "--" } else { "-" });
             }
             _ => match plain_char(char) {
-                Some(plain) => out.push_str(plain),
-                None => out.push(char),
+                Some(plain) if !open.is(plain) => out.push_str(plain),
+                _ => out.push(char),
             },
         }
+    }
+}
+
+/// Whether a plain quotation mark is open at a place of a line. What would become another of its kind there is part of a
+/// value: `'Alice’s card'` is one string, and `'Alice's card'` is none.
+#[derive(Default)]
+pub(crate) struct OpenQuote {
+    mark: Option<char>,
+    before: Option<char>,
+}
+
+impl OpenQuote {
+    /// Goes over a character.
+    pub(crate) fn pass(&mut self, char: char) {
+        // `can't` opens nothing.
+        let may_open = !self.before.is_some_and(char::is_alphanumeric);
+        match self.mark {
+            Some(mark) if mark == char && self.before != Some('\\') => self.mark = None,
+            None if may_open && matches!(char, '\'' | '"') => self.mark = Some(char),
+            _ => {}
+        }
+        self.before = Some(char);
+    }
+
+    /// Whether this mark is the one that is open.
+    pub(crate) fn is(&self, mark: &str) -> bool {
+        self.mark.is_some_and(|open| mark.chars().eq([open]))
     }
 }
 
@@ -222,6 +254,29 @@ mod tests {
                 "--Thread 1 --skip a-b",
             ),
             ("\u{fb01}l\u{fb02} \u{2026}", "filfl ..."),
+        ] {
+            assert_eq!(plain(written), text, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_within_a_value_stays() {
+        for text in [
+            "VALUES ('Alice\u{2019}s card', 5)",
+            "VALUES ('x', 'the users\u{2019} cards', 'it''s Alice\u{2019}s')",
+            "VALUES (\"say \u{201c}x\u{201d} to\", 5)",
+            "VALUES ('it\\'s Alice\u{2019}s', 5)",
+            // Cut by the server.
+            "VALUES ('Alice\u{2019}s ca",
+        ] {
+            assert_eq!(plain(text), text);
+        }
+        for (written, text) in [
+            ("can't find \u{2018}x\u{2019}", "can't find 'x'"),
+            ("'a' = \u{2018}b\u{2019}", "'a' = 'b'"),
+            ("\"Can\u{2019}t create\"", "\"Can't create\""),
+            ("'say \u{201c}x\u{201d}'", "'say \"x\"'"),
+            ("'a\r\u{2018}b\u{2019}", "'a\n'b'"),
         ] {
             assert_eq!(plain(written), text, "{written:?}");
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::characters::OpenQuote;
 use crate::line::{self, Line, has, has_words};
 use crate::memory_budget::MemoryBudget;
 use crate::split::split;
@@ -415,10 +416,32 @@ fn decoded(line: &str) -> Cow<'_, str> {
     };
     for (entity, sign) in ENTITIES {
         if line.contains(entity) {
-            line = Cow::Owned(line.replace(entity, sign));
+            line = Cow::Owned(match sign {
+                "\"" | "'" => with_marks(&line, entity, sign),
+                _ => line.replace(entity, sign),
+            });
         }
     }
     line
+}
+
+/// A line with a plain quotation mark for each entity, but where it is part of a value: applications keep texts as pages
+/// have them, and `'Alice&#39;s card'` is one string.
+fn with_marks(line: &str, entity: &str, mark: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut open = OpenQuote::default();
+    let mut rest = line;
+    while let Some(char) = rest.chars().next() {
+        if let Some(behind) = rest.strip_prefix(entity) {
+            out.push_str(if open.is(mark) { entity } else { mark });
+            rest = behind;
+            continue;
+        }
+        open.pass(char);
+        out.push(char);
+        rest = rest.get(char.len_utf8()..).unwrap_or_default();
+    }
+    out
 }
 
 #[cfg(test)]
@@ -451,6 +474,13 @@ mod tests {
         assert_eq!(texts(">> x\n>  y"), ["x", " y"]);
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
+        assert_eq!(texts("a = &#39;x&#39;, &quot;y&quot;"), ["a = 'x', \"y\""]);
+        for value in [
+            "a = 'Alice&#39;s card', 5",
+            "a = \"say &quot;x&quot; &#34;y&#34;\", 5",
+        ] {
+            assert_eq!(texts(value), [value]);
+        }
         assert_eq!(texts("db_1  | one\ndb_1  | two"), ["one", "two"]);
         let journal = "2026-11-25T09:46:15+0000 db7 mariadbd[4242]:  0: len 4; hex 61626364; asc abcd;;\n2026-11-25T09:46:15+0000 db7 mysqld[4242]: [Note] x";
         assert_eq!(
