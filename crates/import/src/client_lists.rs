@@ -164,18 +164,51 @@ fn behind_commas(names: &[String], statement: usize, text: &str) -> Option<Vec<S
         return None;
     }
     let behind = names.len() - statement - 1;
-    let mut last: Vec<&str> = rest.rsplitn(behind + 1, ',').map(unquoted).collect();
+    let mut last: Vec<&str> = rest.rsplitn(behind + 1, ',').collect();
     last.reverse();
     // The statement goes on below: what stands behind it is not on this line.
-    let is_whole =
-        last.len() == behind + 1 && last.iter().skip(1).all(|cell| cell.parse::<f64>().is_ok());
+    let is_whole = last.len() == behind + 1
+        && (last.iter().skip(1)).all(|cell| unquoted(cell).parse::<f64>().is_ok());
     if is_whole {
-        cells.extend(last.into_iter().map(str::to_owned));
+        cells.extend(last.into_iter().map(value));
     } else {
-        cells.push(unquoted(rest).to_owned());
+        cells.push(value(rest));
     }
     cells.resize(names.len(), String::new());
     Some(cells)
+}
+
+/// What a cell holds. Where each quotation mark in it is doubled, as all writers of such files have it (RFC 4180), there
+/// is one: `"a = ""x"""` is `a = "x"`.
+fn value(cell: &str) -> String {
+    let bare = unquoted(cell);
+    let Some(quote) = cell
+        .trim()
+        .chars()
+        .next()
+        .filter(|c| ['"', '\''].contains(c))
+    else {
+        return bare.to_owned();
+    };
+    // The last one may be of a value that goes on below.
+    let cut = cell.trim().get(1..).unwrap_or_default();
+    let doubled = [bare, cut]
+        .into_iter()
+        .find(|cell| runs(cell, quote).all(|length| length % 2 == 0));
+    match doubled {
+        Some(cell) => cell.replace(
+            [quote, quote].iter().collect::<String>().as_str(),
+            &quote.to_string(),
+        ),
+        None => bare.to_owned(),
+    }
+}
+
+/// How many quotation marks stand side by side, each time.
+fn runs(text: &str, quote: char) -> impl Iterator<Item = usize> {
+    text.split(move |c: char| c != quote)
+        .map(str::len)
+        .filter(|length| *length > 0)
 }
 
 /// The cell in front of the first comma, and what is behind it.
@@ -353,6 +386,34 @@ mod tests {
             rewritten("\"Id\",\"State\",\"Info\"\n\"5\",\"init\",\"select 1\"\n"),
             ["| id | state | info |", "| 5 | init | select 1 |", ""]
         );
+    }
+
+    #[test]
+    fn a_doubled_mark_is_one() {
+        let head = "\"Id\",\"State\",\"Info\"";
+        let row = |line: &str| rewritten(&format!("{head}\n{line}\n"))[1].clone();
+        for (line, statement) in [
+            (
+                r#""5","init","update t set a = ""x"", b = 'y'""#,
+                r#"update t set a = "x", b = 'y'"#,
+            ),
+            (r#"5,init,"select a = ""x""""#, r#"select a = "x""#),
+            (
+                r#"5,init,"insert into t values (""{""""a"""": 1}"")""#,
+                r#"insert into t values ("{""a"": 1}")"#,
+            ),
+            ("'5','init','select a = ''x'''", "select a = 'x'"),
+            // Of a statement that goes on below.
+            (
+                r#"5,init,"update t set a = ""x"", b = """#,
+                r#"update t set a = "x", b = ""#,
+            ),
+            // Not doubled.
+            (r#"5,init,"select "a", "b"""#, r#"select "a", "b""#),
+            ("5,init,select \"a\"", "select \"a\""),
+        ] {
+            assert_eq!(row(line), format!("| 5 | init | {statement} |"), "{line}");
+        }
     }
 
     #[test]
