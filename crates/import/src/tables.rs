@@ -25,6 +25,22 @@ pub(crate) fn null(cell: &str) -> &str {
     if cell == "NULL" { "" } else { cell }
 }
 
+/// A cell without the marks that make it code in Markdown: `` `select 1` ``. They would make a name of a whole statement. A
+/// name that is quoted in parts, `` `a`.`b` ``, keeps its own.
+pub(crate) fn without_code_marks(cell: &str) -> &str {
+    let marks = cell.bytes().take_while(|byte| *byte == b'`').count();
+    let Some((begin, inner)) = cell.split_at_checked(marks).filter(|_| marks > 0) else {
+        return cell;
+    };
+    let bare = inner.strip_suffix(begin).unwrap_or(inner);
+    // Up to the first mark of its own.
+    let first = bare.split('`').next().unwrap_or_default();
+    match first.len() == bare.len() || first.contains(' ') || marks > 1 {
+        true => bare,
+        false => cell,
+    }
+}
+
 /// The name and the value of a field of a row in the form of `\G`: `    trx_state: LOCK WAIT`. A
 /// number is without what somebody noted behind it.
 pub(crate) fn vertical_name(text: &str) -> Option<(&str, &str)> {
@@ -126,4 +142,25 @@ pub(crate) fn is_head_of_two(cells: &[&str]) -> bool {
 pub(crate) fn is_processlist_head(cells: &[&str]) -> bool {
     let has = |name: &str| cells.iter().any(|cell| cell.eq_ignore_ascii_case(name));
     cells.len() > 2 && has("Id") && has("State") && (has("Info") || (has("User") && has("Command")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_code_marks;
+
+    #[test]
+    fn marks_of_code_go_and_those_of_names_stay() {
+        for (cell, bare) in [
+            ("`select 1`", "select 1"),
+            ("`update t set a = 'x'", "update t set a = 'x'"),
+            ("`update `t` set a = 'x'`", "update `t` set a = 'x'"),
+            ("``update `t` set a = 1``", "update `t` set a = 1"),
+            ("`app`", "app"),
+        ] {
+            assert_eq!(without_code_marks(cell), bare);
+        }
+        for cell in ["", "a", "select `a`", "`a`.`b`", "`a`.b"] {
+            assert_eq!(without_code_marks(cell), cell);
+        }
+    }
 }

@@ -12,7 +12,9 @@ use crate::formats::states;
 use crate::line::Line;
 use crate::read::{Read, counted};
 use crate::table_rows::add_row;
-use crate::tables::{cells, field, is_processlist_head, is_rule, is_vertical_row, null};
+use crate::tables::{
+    cells, field, is_processlist_head, is_rule, is_vertical_row, null, without_code_marks,
+};
 use crate::{times, value_notes};
 
 pub(crate) static FORMAT: Format = Format {
@@ -287,14 +289,16 @@ impl<'a> Reader<'a> {
             return;
         }
         let rest;
-        let mut values: Vec<&str> = cells.iter().map(|cell| null(cell)).collect();
+        let mut values: Vec<&str> = cells.iter().map(|cell| value(cell)).collect();
         // The statement may hold the separator.
-        if values.len() > self.columns.len()
+        let more = values.len().saturating_sub(self.columns.len());
+        if more > 0
             && let Some(info) = self.columns.iter().position(|name| name == "info")
-            && info + 1 == self.columns.len()
         {
+            let behind = values.split_off(info + more + 1);
             rest = values.split_off(info).join("|");
-            values.push(&rest);
+            values.push(value(&rest));
+            values.extend(behind);
         }
         if values.len() < self.columns.len() {
             self.read.skipped.push((
@@ -326,7 +330,7 @@ impl<'a> Reader<'a> {
                 let names = fields.iter().map(|(name, _)| name.to_ascii_lowercase());
                 self.names = names.collect();
             }
-            let values: Vec<&str> = fields.iter().map(|(_, value)| null(value)).collect();
+            let values: Vec<&str> = fields.iter().map(|(_, field)| value(field)).collect();
             self.rows.push(Row::new(Rc::clone(&self.names), &values));
         }
         self.fields.clear();
@@ -393,6 +397,11 @@ fn has_in_any_case(text: &str, words: &str) -> bool {
         let here = from.and_then(|from| text.get(from..from + words.len()));
         here.is_some_and(|here| here.eq_ignore_ascii_case(words))
     })
+}
+
+/// What a cell tells.
+fn value(cell: &str) -> &str {
+    null(without_code_marks(cell))
 }
 
 /// A statement of several lines, and no rule of a table.
@@ -504,6 +513,45 @@ mod tests {
             let all = serde_json::to_string(list).unwrap();
             for word in ["4111", "Alice", "Berlin", "hunter2", "030123"] {
                 assert!(!all.contains(word), "{word}: {all}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_statement_in_the_middle_may_hold_what_parts_cells() {
+        let text = "+----+------+-------+------+\n| Id | Info | State | Time |\n+----+------+-------+------+\n\
+            | 5 | update t set a='x | Alice | y', b = 1 | updating | 7 |\n\
+            | 6 | update t set a=\"x | Alice\" | updating | 6 |\n\
+            | 7 | select 1 | | 5 |\n";
+        let list = &lists(text)[0];
+        assert_eq!((list.sessions, list.by_state["updating"]), (3, 2));
+        let statements: Vec<&str> = list
+            .longest
+            .iter()
+            .map(|one| one.statement.as_ref())
+            .collect();
+        assert_eq!(
+            statements,
+            ["update t set a=?, b = ?", "update t set a=?", "select ?"]
+        );
+    }
+
+    #[test]
+    fn a_statement_that_is_marked_as_code_is_one() {
+        let row = "Query | 100 | Waiting for table metadata lock";
+        let text = format!(
+            "| Id | User | Host | db | Command | Time | State | Info |\n|---|---|---|---|---|---|---|---|\n\
+            | 6 | app | web:3 | shop | {row} | `UPDATE orders SET note = 'hunter2'` |\n\
+            | 7 | `app` | web:3 | shop | {row} | ``UPDATE `orders` SET note = 'hunter2'`` |\n\
+            | 8 | app | web:3 | shop | {row} | `UPDATE orders SET note = 'hunter2 |\n"
+        );
+        let vertical = "***** 1. row *****\n     Id: 5\n   User: app\nCommand: Query\n   Time: 12\n  State: updating\n   Info: `UPDATE orders SET note = 'hunter2'`\n";
+        for text in [text.as_str(), vertical] {
+            let list = &lists(text)[0];
+            assert_eq!(list.by_user.len(), 1, "{text}");
+            for one in &list.longest {
+                let statement = one.statement.replace('`', "");
+                assert_eq!(statement, "UPDATE orders SET note = ?", "{text}");
             }
         }
     }
