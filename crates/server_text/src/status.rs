@@ -1,7 +1,7 @@
 //! A status of InnoDB, and what stands around it.
 //!
-//! A printout of the monitor may have been cut from an error log, and lines of the log came with it: they are
-//! redacted as lines of a log are.
+//! A printout of the monitor may have been cut from an error log, and lines of the log came with it, around it and,
+//! because threads write at the same time, within: they are redacted as lines of a log are.
 
 use crate::{error_log, innodb};
 
@@ -12,15 +12,16 @@ pub(crate) fn redact(raw: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Lines of the log that have not been written yet.
     let mut log = String::new();
-    let mut in_log = has_printout;
+    let mut is_outside = has_printout;
+    let mut in_log = false;
     let mut before = "";
     for line in text.split_inclusive('\n') {
         let content = line.trim_end_matches(['\n', '\r']);
-        in_log = match (has_printout, in_log) {
-            (true, true) => !is_begin(content),
-            (true, false) => false,
+        is_outside &= !is_begin(content);
+        in_log = match has_printout {
+            true => is_outside || error_log::is_entry(content) || content.starts_with("InnoDB: "),
             // Of a part of one: an entry of the log, and what belongs to it.
-            (false, was) => error_log::is_entry(content) || (was && !error_log::begins(content)),
+            false => error_log::is_entry(content) || (in_log && !error_log::begins(content)),
         };
         let is_below_end = is_end(before) && is_rule(content);
         before = content;
@@ -30,7 +31,7 @@ pub(crate) fn redact(raw: &str) -> String {
         }
         flush(&mut log, &mut out);
         out.push_str(line);
-        in_log = has_printout && (is_end(content) || is_below_end);
+        is_outside = has_printout && (is_end(content) || is_below_end);
     }
     flush(&mut log, &mut out);
     out
@@ -97,6 +98,28 @@ mod tests {
                 redacted.contains("Aborted connection 9 to db: ?"),
                 "{redacted}"
             );
+            assert_eq!(redact(&redacted), redacted);
+        }
+    }
+
+    #[test]
+    fn lines_of_the_log_within_it_are_lines_of_the_log() {
+        let failed = "2026-01-02  3:04:05 9 [ERROR] Slave SQL: Error 'Duplicate entry 'qqx' for key' on query. Query: 'insert into t values (\"qqy\", qqz)', Error_code: 1062\n";
+        let told = "InnoDB: many active transactions running qqx\n";
+        let place = "RECORD LOCKS";
+        let within = STATUS.replacen(place, &format!("{ENTRY}{failed}{told}{place}"), 1);
+        for text in [within.clone(), format!("{ENTRY}{within}{ENTRY}{within}")] {
+            let redacted = redact(&text);
+            assert!(!redacted.contains("qq"), "{redacted}");
+            for kept in [
+                "Aborted connection 9 to db: ?",
+                "[ERROR] Slave SQL: Error ? Error_code: 1062",
+                "InnoDB: many active transactions running ?",
+                "of table `shop`.`orders` trx id 9 lock_mode X",
+                "Per second averages",
+            ] {
+                assert!(redacted.contains(kept), "{kept}: {redacted}");
+            }
             assert_eq!(redact(&redacted), redacted);
         }
     }

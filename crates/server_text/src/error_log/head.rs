@@ -17,7 +17,7 @@ const HEAD: &str = concat!(
     r"|\d\d:\d\d:\d\d UTC",
     r")",
     r"(?:[ \t]+(?:0x[0-9a-f]{1,16}(?:InnoDB:|\b)|7f[0-9a-f]{4,14}\b|\d{1,10}\b))?",
-    r"(?:[ \t]*\[[A-Za-z]{3,8}\])?",
+    r"(?:[ \t]*\[(?i:note|notice|warning|warn|error|err|system|info|debug|fatal)\])?",
     r"(?:[ \t]*\[MY-\d{1,6}\])?",
     r"(?:[ \t]*\[(?:Server|InnoDB|Repl|System)\])?",
     r"[ \t]*",

@@ -196,6 +196,24 @@ fn codes_and_ends_of_messages_stay_behind_a_value() {
 }
 
 #[test]
+fn a_word_in_the_place_of_a_level_is_no_level() {
+    for (line, kept) in [
+        (
+            "2026-01-02T03:04:05.000001Z 9 [qqAlice] Too many connections",
+            "2026-01-02T03:04:05.000001Z 9 ?",
+        ),
+        (
+            "2026-01-02  3:04:05 9 [Note] [qqAlice] Too many connections",
+            "2026-01-02  3:04:05 9 [Note] ?",
+        ),
+    ] {
+        let redacted = redact(line);
+        assert!(!redacted.contains("qq"), "{redacted}");
+        assert!(redacted.starts_with(kept), "{redacted}");
+    }
+}
+
+#[test]
 fn the_forms_can_be_used() {
     // Without them everything is left out, which is safe and says nothing.
     assert_eq!(phrases::problems(), Vec::<String>::new());
