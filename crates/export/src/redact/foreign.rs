@@ -3,8 +3,13 @@
 //! A row of a table with semicolons and a number at its end has the form of a folded stack, and `12 alice,bob` that of
 //! pt-pmp's. A recorder has its functions from the programs themselves; an import has whatever a text holds. So there a
 //! stack in which the lexicon knows no function is taken for somebody's words.
+//!
+//! Of other programs a recorder keeps the kernel's part alone; `perf` samples all that runs on a host, and the functions
+//! and libraries of a company's own program are its names.
 
-use model::{Incident, Stall};
+use std::collections::HashSet;
+
+use model::{FrameSide, Incident, StackEvidence, StackId, Stall};
 
 /// Which stacks and frames are somebody's, by their numbers.
 #[derive(Debug, Clone, Default)]
@@ -27,13 +32,22 @@ impl Foreign {
             .map(|frame| frame.is_known())
             .collect();
         let known = |id: &model::FrameId| is_known.get(id.0 as usize) == Some(&true);
+        let of_others = of_other_programs(&incident.stacks);
         let mut frames = vec![true; is_known.len()];
         let mut stacks = Vec::with_capacity(table.stacks().len());
-        for stack in table.stacks() {
+        for (number, stack) in (0_u32..).zip(table.stacks()) {
             let is_code = stack.frames.iter().any(known);
+            let is_of_server = !of_others.contains(&StackId(number));
             stacks.push(!is_code);
             for id in stack.frames.iter().filter(|_| is_code) {
-                if let Some(frame) = frames.get_mut(id.0 as usize) {
+                let is_of_kernel = || {
+                    table
+                        .frame(*id)
+                        .is_some_and(|frame| frame.side == FrameSide::Kernel)
+                };
+                if let Some(frame) = frames.get_mut(id.0 as usize)
+                    && (is_of_server || known(id) || is_of_kernel())
+                {
                     *frame = false;
                 }
             }
@@ -54,4 +68,24 @@ impl Foreign {
     pub(crate) fn has_stack(&self, id: model::StackId) -> bool {
         self.stacks.get(id.0 as usize) == Some(&true)
     }
+}
+
+/// The stacks that no thread of the server had.
+fn of_other_programs(stacks: &StackEvidence) -> HashSet<StackId> {
+    let rows = || {
+        let profiles = stacks.profiles.iter().map(|profile| &profile.counts);
+        let callers = stacks.callers.iter().map(|callers| &callers.counts);
+        profiles.chain(callers).flatten()
+    };
+    let mut others: HashSet<StackId> = rows()
+        .filter(|row| !row.server)
+        .map(|row| row.stack)
+        .collect();
+    for row in rows().filter(|row| row.server) {
+        others.remove(&row.stack);
+    }
+    for run in &stacks.runs {
+        others.remove(&run.stack);
+    }
+    others
 }

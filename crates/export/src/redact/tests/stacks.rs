@@ -79,6 +79,52 @@ fn a_row_that_was_taken_for_a_stack_is_somebodys() {
     }
 }
 
+/// `perf script` of a whole host: the server, and a program of somebody's with the same kernel below.
+#[test]
+fn functions_of_other_programs_are_somebodys() {
+    let mut incident = with_both(Stall::IMPORTED);
+    let mut table = incident.stacks.table.clone();
+    let of = |name: &str, image: &str, side| StackFrame {
+        image: image.to_owned(),
+        side,
+        ..frame(name)
+    };
+    let futex = of("do_futex", "[kernel]", FrameSide::Kernel);
+    let odd = of("acme_module_read", "[kernel]", FrameSide::Kernel);
+    let poll = of("poll", "libc.so.6", FrameSide::User);
+    let main = of("quill_main", "libquill.so", FrameSide::User);
+    let shared = frame("acme_udf");
+    let own = [futex, odd, poll, main, shared];
+    let stack = table.intern(own.to_vec(), StackEnd::Complete);
+    incident.stacks.table = table;
+    incident.stacks.profiles[0].counts.push(ProfileCount {
+        stack,
+        thread: "quillprog".to_owned(),
+        server: false,
+        count: 3,
+    });
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    let all = format!("{:?}", redacted.stacks).to_lowercase();
+    assert!(!all.contains("quill"), "{all}");
+    for kept in [
+        "do_futex",
+        "acme_module_read",
+        "\"poll\"",
+        "acme_udf",
+        "buf_page_get_gen",
+    ] {
+        assert!(all.contains(kept), "{kept}: {all}");
+    }
+    // As one of the server's it stays.
+    incident.stacks.profiles[0]
+        .counts
+        .last_mut()
+        .unwrap()
+        .server = true;
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    assert!(format!("{:?}", redacted.stacks).contains("quill_main"));
+}
+
 #[test]
 fn a_recorder_has_its_functions_from_programs() {
     let incident = with_both("query-probe");
