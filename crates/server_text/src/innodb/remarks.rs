@@ -67,7 +67,7 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
             && !is_known(line.stem.trim_start())
             && !line.stem.split(|c: char| !is_of_word(c)).all(is_own);
         if !is_remark {
-            out.line(&line, line.raw);
+            out.line(&line, behind_collector(&line));
         }
     }
     out.statement(&mut statement);
@@ -107,6 +107,16 @@ impl WithoutRemarks {
             }
         }
     }
+}
+
+/// A wait is known wherever it stands in a line. What a collector of logs wrote in front of it names hosts and programs.
+fn behind_collector<'a>(line: &Line<'a>) -> &'a str {
+    const WAIT: &str = "--Thread ";
+    if line.kind != Kind::Own || line.stem.trim_start().starts_with(WAIT) {
+        return line.raw;
+    }
+    let at = line.raw.find(WAIT);
+    at.and_then(|at| line.raw.get(at..)).unwrap_or(line.raw)
 }
 
 fn is_of_word(c: char) -> bool {
@@ -163,6 +173,32 @@ mod tests {
                 let text = format!("{head}\n{remark}{place}{tail}{remark}");
                 assert_eq!(without_remarks(&text, |_| false).text, STATUS, "{remark}");
             }
+        }
+    }
+
+    #[test]
+    fn what_a_collector_wrote_in_front_of_a_wait_is_left_out() {
+        let wait =
+            "--Thread 140 has waited at row0ins.cc line 123 for 241.00 seconds the semaphore:";
+        for head in [
+            "Nov 20 14:00:00 acme-db1 acme_db_1[123]: ",
+            "[acme_db_1] ",
+            "acme_db_1  | ",
+            "",
+        ] {
+            let shown = without_remarks(
+                &format!("{head}{wait}\nS-lock on RW-latch at 0x7f\n"),
+                |text| text.contains(" has waited at ") || text.starts_with("S-lock"),
+            );
+            let kept = match head.ends_with("| ") {
+                // It is taken away from all lines of a text.
+                true => head,
+                false => "",
+            };
+            assert_eq!(
+                shown.text,
+                format!("{kept}{wait}\nS-lock on RW-latch at 0x7f\n")
+            );
         }
     }
 
