@@ -109,11 +109,13 @@ fn one_line(line: &str, out: &mut String) {
     }
 }
 
-/// Whether a plain quotation mark is open at a place of a line. What would become another of its kind there is part of a
-/// value: `'Alice’s card'` is one string, and `'Alice's card'` is none.
+/// Which plain quotation marks are open at a place of a line. What would become another of the kind there is part of a
+/// value: `'Alice’s card'` is one string, and `'Alice's card'` is none. A statement in JSON is within marks of the other
+/// kind, so each is looked at alone.
 #[derive(Default)]
 pub(crate) struct OpenQuote {
-    mark: Option<char>,
+    single: bool,
+    double: bool,
     before: Option<char>,
 }
 
@@ -122,17 +124,28 @@ impl OpenQuote {
     pub(crate) fn pass(&mut self, char: char) {
         // `can't` opens nothing.
         let may_open = !self.before.is_some_and(char::is_alphanumeric);
-        match self.mark {
-            Some(mark) if mark == char && self.before != Some('\\') => self.mark = None,
-            None if may_open && matches!(char, '\'' | '"') => self.mark = Some(char),
-            _ => {}
+        let may_close = self.before != Some('\\');
+        let open = match char {
+            '\'' => Some(&mut self.single),
+            '"' => Some(&mut self.double),
+            _ => None,
+        };
+        if let Some(open) = open {
+            *open = match *open {
+                true => !may_close,
+                false => may_open,
+            };
         }
         self.before = Some(char);
     }
 
-    /// Whether this mark is the one that is open.
+    /// Whether this mark is one that is open.
     pub(crate) fn is(&self, mark: &str) -> bool {
-        self.mark.is_some_and(|open| mark.chars().eq([open]))
+        match mark {
+            "'" => self.single,
+            "\"" => self.double,
+            _ => false,
+        }
     }
 }
 
@@ -268,6 +281,8 @@ mod tests {
             "VALUES ('it\\'s Alice\u{2019}s', 5)",
             // Cut by the server.
             "VALUES ('Alice\u{2019}s ca",
+            "{\"Info\": \"VALUES ('Alice\u{2019}s card')\"}",
+            "{\"Info\": \"VALUES (\\\"say \u{201c}x\u{201d} to\\\")\"}",
         ] {
             assert_eq!(plain(text), text);
         }
