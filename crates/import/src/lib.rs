@@ -100,6 +100,7 @@ mod spacing;
 mod split;
 mod stack_lines;
 mod stall_span;
+mod symbol;
 mod table_headers;
 mod table_rows;
 mod tables;

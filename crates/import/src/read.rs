@@ -15,6 +15,7 @@ use model::{
 
 use crate::line::Line;
 use crate::read::rows::Rows;
+use crate::symbol;
 use crate::times;
 
 /// Frames of one stack that are kept.
@@ -276,6 +277,7 @@ pub(crate) fn frame(name: &str, image: &str, side: FrameSide) -> StackFrame {
         .strip_prefix("void ")
         .or_else(|| name.strip_prefix("const "))
         .unwrap_or(name);
+    let name = symbol::alone(name);
     let bare = name.rsplit("::").next().unwrap_or(name);
     let is_nameless = name.is_empty() || bare == "??" || name.starts_with("0x");
     let image = image.rsplit('/').next().unwrap_or(image).trim();

@@ -3,6 +3,7 @@
 use model::{FrameSide, StackFrame};
 
 use crate::read::frame;
+use crate::symbol;
 
 /// `Thread 3 (Thread 0x7f… (LWP 9)):`, `Thread 3 (LWP 9):`, `TID 9:`; systemd-coredump's
 /// `Stack trace of thread 9:`.
@@ -133,7 +134,8 @@ pub(crate) fn printed_frame(text: &str) -> Option<StackFrame> {
     if let Some((name, image)) = of_coredump(after_address) {
         return Some(frame(name, image, FrameSide::User));
     }
-    let name = symbol_of(name_of(after_address));
+    // A line of prose between two frames is taken for the rest of the first.
+    let name = symbol::alone(name_of(after_address));
     let rest = after_address.get(name.len()..).unwrap_or_default();
     let image = rest
         .rsplit_once(" from ")
@@ -152,17 +154,6 @@ pub(crate) fn printed_frame(text: &str) -> Option<StackFrame> {
         return None;
     }
     (!name.is_empty() || !image.is_empty()).then(|| frame(name, image, FrameSide::User))
-}
-
-/// The name without what a text says behind it: a line of prose between two frames is taken for the rest of the first.
-/// Blanks stand in names of C++ only.
-fn symbol_of(name: &str) -> &str {
-    const OF_CPP: [&str; 2] = [" thunk to ", "operator "];
-    let is_whole = is_symbol(name) || OF_CPP.iter().any(|words| name.contains(words));
-    match name.find(char::is_whitespace).filter(|_| !is_whole) {
-        Some(end) => name.get(..end).unwrap_or(name),
-        None => name,
-    }
 }
 
 /// The function in front of its arguments.

@@ -139,7 +139,7 @@ fn read(lines: &[Line<'_>]) -> Read {
                 // Neither a place in the source nor parameters.
                 let image = place
                     .strip_suffix(')')
-                    .filter(|place| !place.contains([':', '*', '&']) && !place.is_empty());
+                    .filter(|place| !place.contains([':', '*', '&', ' ']) && !place.is_empty());
                 let image = image.unwrap_or_default();
                 frames.push(frame(name, image, FrameSide::User));
             }

@@ -5,6 +5,8 @@
 //! The tree begins at the row's own function and goes to its callers (`callee`), or begins where the
 //! thread does and ends at the row's function (`caller`).
 
+use crate::symbol;
+
 /// Branches of one tree that are kept.
 const BRANCHES_MAX: usize = 5_000;
 
@@ -67,7 +69,7 @@ impl Tree {
                 .last()
                 .and_then(|last| self.branches.get_mut(*last));
             if let Some(branch) = last.filter(|branch| branch.names.len() < PATH_MAX) {
-                branch.names.push(bare.to_owned());
+                branch.names.push(symbol::alone(bare).to_owned());
             }
             return;
         };
@@ -86,7 +88,7 @@ impl Tree {
         {
             self.open.pop();
         }
-        let name = name.trim();
+        let name = symbol::alone(name);
         self.branches.push(Branch {
             column,
             parent: self.open.last().copied(),
