@@ -7,6 +7,9 @@ use model::Millis;
 
 use crate::list_view::ListView;
 
+/// So far on the session of a moment is looked for among those of the moment before.
+const NEAR: usize = 3;
+
 /// How often each text stands in each processlist.
 pub(crate) struct Interned {
     /// The texts, each once.
@@ -29,17 +32,21 @@ impl Interned {
         let mut texts: Vec<String> = Vec::new();
         let mut all: Vec<Vec<(usize, u64)>> = Vec::new();
         for (_, list) in lists {
-            // A second before most sessions stood where they stand now.
-            let mut before = all.last().into_iter().flatten();
+            // A second before most sessions stood there too, a few places on where others came or went.
+            let mut before = all.last().map_or(&[][..], Vec::as_slice);
             let places = of(list).map(|(text, sessions)| {
-                let before = before.next().map(|(place, _)| *place);
-                let is_it = |place: &usize| texts.get(*place).is_some_and(|known| *known == text);
-                let place = before.filter(is_it).unwrap_or_else(|| {
-                    *places.entry(text).or_insert_with(|| {
+                let is_it = |place: usize| texts.get(place).is_some_and(|known| known == text);
+                let mut near = before.iter().take(NEAR).enumerate();
+                let place = match near.find(|(_, (place, _))| is_it(*place)) {
+                    Some((at, (place, _))) => {
+                        before = before.get(at + 1..).unwrap_or_default();
+                        *place
+                    }
+                    None => *places.entry(text).or_insert_with(|| {
                         texts.push(text.to_owned());
                         texts.len() - 1
-                    })
-                });
+                    }),
+                };
                 (place, sessions)
             });
             let list = places.collect();

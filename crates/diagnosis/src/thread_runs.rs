@@ -33,19 +33,17 @@ impl<'a> Runs<'a> {
         // The number behind those of the book is an empty stack's.
         let numbers = stacks.table.stacks().len();
         let (mut first_from, mut first_behind) = (places(&snapshots), places(&snapshots));
-        let seen: Vec<(usize, RunSeen)> = (0..)
-            .zip(&stacks.runs)
-            .map(move |(place, run)| {
-                let seen = RunSeen {
-                    run: place,
-                    from: first_from(run.from) as u32,
-                    behind: first_behind(run.to.saturating_add(1)) as u32,
-                    state: Some(run.state),
-                };
-                ((run.stack.0 as usize).min(numbers), seen)
-            })
-            .filter(|(_, seen)| seen.from < seen.behind)
-            .collect();
+        let all = (0..).zip(&stacks.runs).map(move |(place, run)| {
+            let seen = RunSeen {
+                run: place,
+                from: first_from(run.from) as u32,
+                behind: first_behind(run.to.saturating_add(1)) as u32,
+                state: Some(run.state),
+            };
+            ((run.stack.0 as usize).min(numbers), seen)
+        });
+        let mut seen: Vec<(usize, RunSeen)> = Vec::with_capacity(stacks.runs.len());
+        seen.extend(all.filter(|(_, seen)| seen.from < seen.behind));
         Self {
             by_stack: Grouped::new(numbers + 1, seen.iter().copied()),
             runs: &stacks.runs,
