@@ -1,7 +1,7 @@
 //! 3, Locks: what is waited for, by how many, from where, and who holds it.
 
 use model::{LockRow, LockTable};
-use report::evidence::chain::{chain_sentence, holder_by_words};
+use report::evidence::chain::holder_by_words;
 use report::format;
 
 use super::view::{Body, View, counted};
@@ -35,7 +35,7 @@ pub fn body(view: &View<'_>) -> Body {
     for chain in table.chains.iter().take(2) {
         head.extend(wrapped(
             Ink::Plain,
-            &format!("{}.", chain_sentence(chain)),
+            &format!("{}.", told_locks::chain_words(view, chain)),
             2,
             view.columns,
         ));
@@ -99,7 +99,10 @@ fn row(view: &View<'_>, lock: &LockRow, before: Option<&LockTable>) -> Row {
     });
     let caller = lock.callers.first().and_then(|caller| caller.path.first());
     let holder = match waits::holder_words(lock) {
-        holder if holder.is_empty() => Cell::text("unknown").ink(Ink::Dim),
+        holder if holder.is_empty() => match told_locks::holder(view, &lock.name) {
+            Some(told) => Cell::text(told),
+            None => Cell::text("unknown").ink(Ink::Dim),
+        },
         holder => Cell::text(holder),
     };
     Row {

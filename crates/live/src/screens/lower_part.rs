@@ -4,7 +4,7 @@ use report::{format, plain_words};
 
 use super::departures::Departure;
 use super::view::View;
-use super::waits;
+use super::{told_locks, waits};
 use crate::ink::{Ink, Line, cut};
 
 /// What is waited for.
@@ -34,13 +34,16 @@ pub fn waits(view: &View<'_>, most: usize) -> Vec<Line> {
             .before
             .map_or("–".to_owned(), |before| before.to_string());
         let holder = match wait.holder.as_str() {
-            "" if is_locks => "not known",
-            holder => holder,
+            "" if is_locks => {
+                let told = told_locks::holder(view, &wait.what);
+                told.unwrap_or_else(|| "not known".to_owned())
+            }
+            holder => holder.to_owned(),
         };
         row(
             &wait.what,
             &wait.waiters.to_string(),
-            holder,
+            &holder,
             &before,
             Ink::Plain,
         )

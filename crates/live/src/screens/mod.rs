@@ -18,6 +18,7 @@ mod statements;
 mod strips;
 mod threads;
 mod told_locks;
+mod verdict;
 mod view;
 mod waits;
 

@@ -6,10 +6,10 @@ use diagnosis::{Finding, Level, Verdict};
 use report::{format, plain_words};
 
 use super::departures::{self, Departure};
+use super::verdict::told;
 use super::view::{Body, View};
 use super::{lower_part, state_line, strips};
 use crate::ink::{Ink, Line, cut};
-use crate::model::RecordingKind;
 
 /// How many lines each part has, by the lines of the screen.
 struct Plan {
@@ -68,17 +68,6 @@ pub fn body(view: &View<'_>) -> Body {
         head: lines,
         ..Body::default()
     }
-}
-
-/// What is said of the stall of this moment. Of an incident it stays to be seen when the stall is over; in a history life
-/// goes on.
-pub(super) fn told<'a>(view: &View<'a>) -> Option<&'a Verdict> {
-    let keeps = matches!(
-        view.model.kind,
-        RecordingKind::File | RecordingKind::Captures
-    );
-    let verdict = view.model.judged(view.at);
-    verdict.filter(|_| keeps || view.model.stall_at(view.at).is_some())
 }
 
 /// Why: the first finding with its signs.

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use model::{FrameSide, OrderBy, RunState, StackId, ThreadRun};
-use report::evidence::chain::chain_sentence;
 use report::format;
 
 use super::view::{Body, View};
-use super::waits;
+use super::{told_locks, waits};
 use crate::ink::{Ink, Line, cut, wrapped};
 use crate::table::{Cell, Column, Row, Table};
 
@@ -121,7 +120,7 @@ fn chains(view: &View<'_>) -> Vec<Line> {
         .flat_map(|chain| {
             wrapped(
                 Ink::Plain,
-                &format!("{}.", chain_sentence(chain)),
+                &format!("{}.", told_locks::chain_words(view, chain)),
                 2,
                 view.columns,
             )

@@ -4,11 +4,12 @@
 //! A state names what is waited for and nobody who has it. Sessions that were asleep when the longest wait began may: they
 //! are in the detail of the row. In a stall the verdict may know the session that holds a lock.
 
-use model::{OrderBy, ProcessList, Session};
+use model::{OrderBy, ProcessList, Session, WaitChain};
+use report::evidence::chain::{UNKNOWN_HOLDER, chain_sentence};
 use report::format;
 
 use super::view::{View, counted};
-use super::{now, waits};
+use super::{verdict, waits};
 use crate::ink::{Ink, Line, wrapped};
 use crate::stats;
 use crate::table::{Cell, Row};
@@ -30,7 +31,7 @@ const HOLDER: &str = "-holder";
 
 /// Who holds the locks of the stall of this moment, as the verdict on it says.
 pub(super) fn holders(view: &View<'_>) -> Vec<Line> {
-    let first = now::told(view).and_then(|verdict| verdict.findings.first());
+    let first = verdict::told(view).and_then(|told| told.findings.first());
     let actors = first.map_or(&[][..], |finding| &finding.actors);
     let holders = actors.iter().filter(|actor| actor.who.ends_with(HOLDER));
     holders
@@ -41,6 +42,33 @@ pub(super) fn holders(view: &View<'_>) -> Vec<Line> {
             wrapped(Ink::Bad, &text, 2, view.columns)
         })
         .collect()
+}
+
+/// The session that holds a lock of this name, as the verdict says, in short: `metadata-lock-holder` that of a metadata
+/// lock.
+pub(super) fn holder(view: &View<'_>, lock: &str) -> Option<String> {
+    let first = verdict::told(view)?.findings.first()?;
+    let is_of_it = |who: &str| {
+        let kind = who.strip_suffix(HOLDER).map(|kind| kind.replace('-', " "));
+        kind.is_some_and(|kind| lock.contains(&kind))
+    };
+    let actor = first.actors.iter().find(|actor| is_of_it(&actor.who))?;
+    let name = actor.says.split(": ").next()?;
+    Some(match actor.sure {
+        true => name.to_owned(),
+        false => format!("perhaps {name}"),
+    })
+}
+
+/// A chain in a sentence. Stacks show no holder of a lock of the SQL layer; what the verdict says must not be called
+/// unknown beside it.
+pub(super) fn chain_words(view: &View<'_>, chain: &WaitChain) -> String {
+    let said = chain_sentence(chain);
+    let last = chain.links.last().map(|link| link.lock.as_str());
+    match last.and_then(|lock| holder(view, lock)) {
+        Some(name) => said.replace(UNKNOWN_HOLDER, &format!(", held by {name}")),
+        None => said,
+    }
 }
 
 /// What waits for one lock, as far as somebody tells.

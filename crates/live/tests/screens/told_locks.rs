@@ -105,3 +105,64 @@ fn sessions_and_innodb_tell_of_locks_where_no_stacks_do() {
     assert!(calm.contains("no session waits for a lock"), "{calm}");
     assert_eq!(line(&calm, "row lock"), None);
 }
+
+/// A screen of a model whose only lock has no holder in the stacks, and a verdict that names this session.
+fn with_one_lock(screen: &str, sure: bool, name: &str) -> String {
+    let mut model: Model = fixture::model();
+    for table in &mut Arc::make_mut(&mut model.incident).stacks.locks {
+        table.locks.truncate(1);
+        for lock in &mut table.locks {
+            lock.name = name.to_owned();
+            lock.holders.clear();
+        }
+        table.chains.truncate(1);
+        for chain in &mut table.chains {
+            chain.links.truncate(1);
+            for link in &mut chain.links {
+                link.lock = name.to_owned();
+                link.holder = None;
+            }
+        }
+    }
+    let verdict = model.verdict.as_mut();
+    if let Some(first) = verdict.and_then(|one| one.findings.first_mut()) {
+        first.actors = vec![diagnosis::Actor {
+            who: "metadata-lock-holder".to_owned(),
+            says: "connection 45 (root@localhost): ALTER for 14 s".to_owned(),
+            sure,
+            ..diagnosis::Actor::default()
+        }];
+    }
+    let mut state = State::new(&model, false);
+    keys(&model, &mut state, &typed(screen), (120, 40));
+    let lines = page(&model, &state, 120, 40);
+    lines
+        .iter()
+        .map(|line| format!("{}\n", line.text()))
+        .collect()
+}
+
+#[test]
+fn a_holder_that_the_verdict_names_is_not_called_unknown() {
+    for screen in ["1", "2", "3"] {
+        let told = with_one_lock(screen, true, "metadata lock");
+        assert!(
+            told.contains("connection 45 (root@localhost)"),
+            "{screen}: {told}"
+        );
+        assert!(!told.contains("holder is unknown"), "{screen}: {told}");
+        let rows = told
+            .lines()
+            .filter(|line| line.starts_with("metadata lock "));
+        for row in rows {
+            assert!(!row.contains("known"), "{screen}: {row}");
+        }
+    }
+    assert!(with_one_lock("2", false, "metadata lock").contains("perhaps connection 45"));
+    // Of another lock it says nothing.
+    let other = with_one_lock("2", true, "trx_sys mutex");
+    assert!(
+        other.contains("trx_sys mutex, whose holder is unknown"),
+        "{other}"
+    );
+}

@@ -55,6 +55,9 @@ pub fn holder_by_words(by: HolderBy) -> &'static str {
     }
 }
 
+/// How a sentence goes on where the stacks do not show who holds the lock.
+pub const UNKNOWN_HOLDER: &str = ", whose holder is unknown";
+
 /// A lock of which a capture of others has no address, in a sentence.
 fn lock_words(link: &ChainLink) -> &str {
     match link.lock.as_str() {
@@ -79,7 +82,7 @@ fn held_by(link: &ChainLink) -> String {
                 holder_by_words(holder.by)
             )
         }
-        None => ", whose holder is unknown".to_owned(),
+        None => UNKNOWN_HOLDER.to_owned(),
     }
 }
 
