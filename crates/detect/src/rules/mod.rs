@@ -85,9 +85,9 @@ impl Now<'_> {
             let limit = (usual * config.answer_times_usual).max(limit_ms as f64 * 1000.0);
             (us >= limit).then(|| {
                 format!(
-                    "{what} takes {:.1} ms, {:.1} ms usually",
+                    "{what} takes {:.1} ms, {} usually",
                     us / 1000.0,
-                    usual / 1000.0
+                    in_ms(usual / 1000.0)
                 )
             })
         })
@@ -257,11 +257,36 @@ pub(crate) fn seconds(ms: f64) -> String {
     format!("{:.1} s", ms / 1000.0)
 }
 
+/// A usual time in words: what rounds to nothing took some time all the same.
+pub(crate) fn in_ms(ms: f64) -> String {
+    match ms < 0.05 {
+        true => "less than 0.1 ms".to_owned(),
+        false => format!("{ms:.1} ms"),
+    }
+}
+
 /// "1 session hangs", "3 sessions hang".
 pub(crate) fn several(count: f64, one: &str, many: &str) -> String {
     if count == 1.0 {
         format!("1 {one}")
     } else {
         format!("{count:.0} {many}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_usually_takes_no_time() {
+        for (ms, words) in [
+            (0.0, "less than 0.1 ms"),
+            (0.049, "less than 0.1 ms"),
+            (0.06, "0.1 ms"),
+            (0.31, "0.3 ms"),
+        ] {
+            assert_eq!(in_ms(ms), words);
+        }
     }
 }

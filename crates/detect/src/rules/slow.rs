@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use model::Millis;
 
-use super::{Now, Sign, TWO_SAMPLES_MS, several};
+use super::{Now, Sign, TWO_SAMPLES_MS, in_ms, several};
 use crate::config::Room;
 use crate::view::{Crowd, is_second_look, number};
 
@@ -173,10 +173,10 @@ impl Recent {
             return Sign::Bad {
                 since: first.since,
                 says: format!(
-                    "a statement takes {:.0} ms, {:.1} ms usually; {}, \
+                    "a statement takes {:.0} ms, {} usually; {}, \
                      {:.0} of {usual:.0} statements a second completed",
                     each * 1000.0,
-                    usual_each * 1000.0,
+                    in_ms(usual_each * 1000.0),
                     several(in_flight, "session runs one", "sessions run one"),
                     work.completions
                 ),
