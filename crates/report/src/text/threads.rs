@@ -75,13 +75,36 @@ fn group_words(group: &GrownGroup) -> String {
         "" => String::new(),
         name => format!(" in {name}"),
     };
+    let threads = match digits(group.in_stall) {
+        one if one == "1" => "1 thread".to_owned(),
+        count => format!("{count} threads"),
+    };
     let threads = match group.before {
-        Some(before) => format!(
-            "{} threads on average, {} before",
-            digits(group.in_stall),
-            digits(before)
-        ),
-        None => format!("{} threads", digits(group.in_stall)),
+        Some(before) => format!("{threads} on average, {} before", digits(before)),
+        None => threads,
     };
     format!("{threads}{syscall}: {}{more}", shown.join(" < "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_is_no_threads() {
+        let words = |in_stall, before| {
+            group_words(&GrownGroup {
+                before,
+                in_stall,
+                frames: vec!["open_table".to_owned()],
+                syscall: "futex".to_owned(),
+            })
+        };
+        assert_eq!(
+            words(1.0, Some(0.0)),
+            "1 thread on average, 0 before in futex: open_table"
+        );
+        assert_eq!(words(1.0, None), "1 thread in futex: open_table");
+        assert!(words(8.0, Some(0.0)).starts_with("8 threads on average, "));
+    }
 }
