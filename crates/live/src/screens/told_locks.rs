@@ -5,7 +5,7 @@
 //! are in the detail of the row. In a stall the verdict may know the session that holds a lock.
 
 use model::{OrderBy, ProcessList, Session, WaitChain};
-use report::evidence::chain::{UNKNOWN_HOLDER, chain_sentence};
+use report::evidence::chain::{chain_sentence, named_holder, with_named_holder};
 use report::format;
 
 use super::view::{View, counted};
@@ -44,29 +44,16 @@ pub(super) fn holders(view: &View<'_>) -> Vec<Line> {
         .collect()
 }
 
-/// The session that holds a lock of this name, as the verdict says, in short: `metadata-lock-holder` that of a metadata
-/// lock.
+/// The session that holds a lock of this name, as the verdict says.
 pub(super) fn holder(view: &View<'_>, lock: &str) -> Option<String> {
-    let first = verdict::told(view)?.findings.first()?;
-    let is_of_it = |who: &str| {
-        let kind = who.strip_suffix(HOLDER).map(|kind| kind.replace('-', " "));
-        kind.is_some_and(|kind| lock.contains(&kind))
-    };
-    let actor = first.actors.iter().find(|actor| is_of_it(&actor.who))?;
-    let name = actor.says.split(": ").next()?;
-    Some(match actor.sure {
-        true => name.to_owned(),
-        false => format!("perhaps {name}"),
-    })
+    verdict::told(view).and_then(|told| named_holder(told, lock))
 }
 
-/// A chain in a sentence. Stacks show no holder of a lock of the SQL layer; what the verdict says must not be called
-/// unknown beside it.
+/// A chain in a sentence, with the holder that the verdict names.
 pub(super) fn chain_words(view: &View<'_>, chain: &WaitChain) -> String {
     let said = chain_sentence(chain);
-    let last = chain.links.last().map(|link| link.lock.as_str());
-    match last.and_then(|lock| holder(view, lock)) {
-        Some(name) => said.replace(UNKNOWN_HOLDER, &format!(", held by {name}")),
+    match verdict::told(view) {
+        Some(told) => with_named_holder(&said, told),
         None => said,
     }
 }

@@ -1,5 +1,6 @@
 //! A chain of waits as a sentence.
 
+use diagnosis::Verdict;
 use model::{ChainLink, Holder, HolderBy, WaitChain};
 
 use crate::units;
@@ -56,7 +57,36 @@ pub fn holder_by_words(by: HolderBy) -> &'static str {
 }
 
 /// How a sentence goes on where the stacks do not show who holds the lock.
-pub const UNKNOWN_HOLDER: &str = ", whose holder is unknown";
+const UNKNOWN_HOLDER: &str = ", whose holder is unknown";
+
+/// How the part of a session that holds a lock ends, in a verdict.
+const HOLDER: &str = "-holder";
+
+/// The session that holds a lock of this name, as the verdict says, in short: `metadata-lock-holder` that of a metadata
+/// lock.
+pub fn named_holder(verdict: &Verdict, lock: &str) -> Option<String> {
+    let first = verdict.findings.first()?;
+    let is_of_it = |who: &str| {
+        let kind = who.strip_suffix(HOLDER).map(|kind| kind.replace('-', " "));
+        kind.is_some_and(|kind| lock.contains(&kind))
+    };
+    let actor = first.actors.iter().find(|actor| is_of_it(&actor.who))?;
+    let name = actor.says.split(": ").next()?;
+    Some(match actor.sure {
+        true => name.to_owned(),
+        false => format!("perhaps {name}"),
+    })
+}
+
+/// A chain's sentence with the holder that the verdict names. Stacks show no holder of a lock of the SQL layer; what one
+/// part of a report says must not be unknown in another.
+pub fn with_named_holder(sentence: &str, verdict: &Verdict) -> String {
+    let named = sentence.strip_suffix(UNKNOWN_HOLDER).and_then(|begin| {
+        let name = named_holder(verdict, begin.rsplit(" for ").next()?)?;
+        Some(format!("{begin}, held by {name}"))
+    });
+    named.unwrap_or_else(|| sentence.to_owned())
+}
 
 /// A lock of which a capture of others has no address, in a sentence.
 fn lock_words(link: &ChainLink) -> &str {
@@ -162,5 +192,59 @@ mod tests {
             "1 thread waits for a, held by thread 1 (mysqld, by the lock's owner field), which \
              waits for b, held by thread 2 (mysqld, by the lock's owner field), which waits for a lock named before: a deadlock, or two moments mixed up"
         );
+    }
+
+    fn verdict_with(actor: diagnosis::Actor) -> Verdict {
+        Verdict {
+            sentence: String::new(),
+            findings: vec![diagnosis::Finding {
+                cause: "mdl-pileup".to_owned(),
+                title: "Metadata lock".to_owned(),
+                what: String::new(),
+                level: diagnosis::Level::Certain,
+                confidence: 0.99,
+                witnesses: Vec::new(),
+                against: Vec::new(),
+                refuted_by: Vec::new(),
+                unknown: Vec::new(),
+                actors: vec![actor],
+                relations: Vec::new(),
+                remedy: diagnosis::Remedy::default(),
+                sources: Vec::new(),
+            }],
+            folded: Vec::new(),
+            mechanism: Vec::new(),
+            rejected: Vec::new(),
+            absent: Vec::new(),
+            sources: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_verdict_names_the_holder_of_its_kind_of_lock() {
+        let mut verdict = verdict_with(diagnosis::Actor {
+            who: "metadata-lock-holder".to_owned(),
+            says: "connection 926 (root@::1): OTHER for 13 s".to_owned(),
+            sure: true,
+            ..diagnosis::Actor::default()
+        });
+        let of = |lock: &str, verdict: &Verdict| {
+            let chain = WaitChain {
+                links: vec![link(lock, 9, None)],
+                circular: false,
+            };
+            with_named_holder(&chain_sentence(&chain), verdict)
+        };
+        assert_eq!(
+            of("metadata lock", &verdict),
+            "9 threads wait for metadata lock, held by connection 926 (root@::1)"
+        );
+        assert!(of("row lock", &verdict).ends_with(UNKNOWN_HOLDER));
+        verdict.findings[0].actors[0].sure = false;
+        assert!(
+            of("metadata lock", &verdict).ends_with(", held by perhaps connection 926 (root@::1)")
+        );
+        verdict.findings.clear();
+        assert!(of("metadata lock", &verdict).ends_with(UNKNOWN_HOLDER));
     }
 }

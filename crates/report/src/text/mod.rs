@@ -58,7 +58,7 @@ pub fn text(incident: &Incident, verdict: &Verdict, options: &TextOptions) -> St
         self::finding(&mut page, &context, &number, finding);
     }
     section(&mut page, "Statements", workload_parts(incident));
-    threads::threads(&mut page, incident);
+    threads::threads(&mut page, incident, verdict);
     folded(&mut page, verdict);
     let rejected = absences::rejected(verdict);
     section(&mut page, "Similar causes, ruled out", rejected);

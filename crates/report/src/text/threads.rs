@@ -1,21 +1,24 @@
 //! What the threads and the processors did, in a few lines.
 
+use diagnosis::Verdict;
 use model::Incident;
 
 use super::page::{Page, Style};
+use crate::evidence::chain::with_named_holder;
 use crate::evidence::summary::{GrownGroup, stacks_summary};
 use crate::units::digits;
 
 /// Functions of a stack that are written.
 const FRAMES_MAX: usize = 7;
 
-pub(super) fn threads(page: &mut Page, incident: &Incident) {
+pub(super) fn threads(page: &mut Page, incident: &Incident, verdict: &Verdict) {
     let Some(summary) = stacks_summary(incident) else {
         return;
     };
     if !summary.chains.is_empty() || !summary.grown.is_empty() {
         page.heading("THREADS");
         for chain in &summary.chains {
+            let chain = with_named_holder(chain, verdict);
             page.item(2, "- ", &format!("{chain}."), Style::Plain);
         }
         for group in &summary.grown {
