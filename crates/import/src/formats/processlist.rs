@@ -105,9 +105,38 @@ fn continues(open: &Open, next: &Next<'_>) -> bool {
         || open.statement_goes_on(next)
 }
 
-/// `        State: Waiting for global read lock`.
+/// Columns of the list in all servers, where a row is a paragraph.
+const FIELDS: [&str; 23] = [
+    "id",
+    "user",
+    "host",
+    "db",
+    "command",
+    "time",
+    "state",
+    "info",
+    "progress",
+    "time_ms",
+    "stage",
+    "max_stage",
+    "memory_used",
+    "max_memory_used",
+    "examined_rows",
+    "sent_rows",
+    "query_id",
+    "info_binary",
+    "tid",
+    "rows_sent",
+    "rows_examined",
+    "rows_read",
+    "execution_engine",
+];
+
+/// `        State: Waiting for global read lock`. Other names begin something else: `Device:` a table of iostat, `Mem:` a
+/// row of free.
 fn is_vertical_field(text: &str) -> bool {
-    field(text, 20).is_some()
+    field(text, 20)
+        .is_some_and(|(name, _)| FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field)))
 }
 
 /// `Id: 12`, the first field of a session in a processlist.

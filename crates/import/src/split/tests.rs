@@ -134,6 +134,29 @@ fn prose_behind_a_list_is_none_of_it() {
 }
 
 #[test]
+fn what_begins_with_a_word_and_a_colon_is_none_of_a_list() {
+    let list = "| Id | User | Host | db | Command | Time | State | Info |\n\
+        | 7 | app | web1:4711 | shop | Query | 12 | Commit | COMMIT |\n";
+    let iostat = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n\
+        sda               0.00     3.00    0.20   31.40     3.20   388.00    24.76     8.90  281.63  31.60  99.84\n";
+    for blank in ["", "\n"] {
+        let found = formats(&format!("{list}{blank}{iostat}"));
+        let ids: Vec<&str> = found.iter().map(|(id, ..)| *id).collect();
+        assert_eq!(ids, ["processlist", "iostat"], "{found:?}");
+    }
+    // A row a paragraph, with columns of one server alone.
+    let row = "*************************** 1. row ***************************\n\
+        Id: 7\n   User: app\n   Host: web1\n     db: shop\nCommand: Query\n   Time: 12\n  State: Commit\n   Info: COMMIT\n\
+        Rows_sent: 0\nRows_examined: 0\n";
+    let found = formats(&format!("{row}\n{iostat}"));
+    assert_eq!(
+        found,
+        [("processlist", 1, 11), ("iostat", 13, 14)],
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_statement_with_a_blank_line_does_not_end_its_list() {
     let row = |n: u32, info: &str| {
         format!("***** {n}. row *****\nId: {n}\nCommand: Query\nState: x\nInfo: {info}\n")
