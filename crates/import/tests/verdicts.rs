@@ -421,6 +421,41 @@ fn a_server_that_waits_for_the_purge_to_start_does_not_stop() {
     }
 }
 
+/// Nobody pastes the server's counters with a list of sessions and a table of iostat.
+#[test]
+fn commits_that_stand_beside_a_slow_disk_wait_for_it() {
+    let found = |state: &str, write_ms: &str| {
+        let old = write_ms.parse::<f64>().unwrap() * 0.99;
+        let lists = [
+            format!(
+                "Device   r/s    w/s   rkB/s   wkB/s  w_await  aqu-sz  %util\nsda     0.40  21.60    8.00  312.00   {write_ms}    9.81  99.80\n"
+            ),
+            format!(
+                "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n\
+                 sda               0.00     3.00    0.20   21.40     3.20   388.00    24.76     8.90  {old:.2}  31.60  99.84\n"
+            ),
+        ];
+        lists.map(|disk| {
+            closely(&[&format!(
+                "| Id | User | Host | db | Command | Time | State | Info |\n\
+                 | 31 | shop | web:1 | shop | Query | 7 | {state} | COMMIT |\n\
+                 | 32 | shop | web:2 | shop | Query | 6 | {state} | COMMIT |\n\n{disk}"
+            )])
+        })
+    };
+    let is_it = ("slow-fsync".to_owned(), Level::Possible);
+    for state in ["Commit", "waiting for handler commit", "query end"] {
+        for found in found(state, "438.10") {
+            assert_eq!(found.first(), Some(&is_it), "{state}: {found:?}");
+        }
+    }
+    for (state, write_ms) in [("Commit", "2.10"), ("Sending data", "438.10")] {
+        for found in found(state, write_ms) {
+            assert!(!found.contains(&is_it), "{state} {write_ms}: {found:?}");
+        }
+    }
+}
+
 /// Monitoring piles up behind one commit that waits for a replica, until no connection is left.
 #[test]
 fn what_follows_from_anything_stands_behind_what_was_seen() {
