@@ -50,7 +50,7 @@ fn is_option(text: &str) -> bool {
     if text.is_empty() {
         return false;
     }
-    if text.starts_with(['#', ';', '[', '!']) {
+    if text.starts_with(['#', ';', '!']) || is_section(text) {
         return true;
     }
     let name = text.split(['=', ' ']).next().unwrap_or(text);
@@ -60,6 +60,20 @@ fn is_option(text: &str) -> bool {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
         && (text.contains('=') || !text.contains(' '))
+}
+
+/// `[mysqld]`. Lines of logs begin with a time or a level in brackets.
+fn is_section(text: &str) -> bool {
+    let inner = text.strip_prefix('[');
+    let Some((name, rest)) = inner.and_then(|inner| inner.split_once(']')) else {
+        return false;
+    };
+    let rest = rest.trim_start();
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+        && (rest.is_empty() || rest.starts_with('#'))
 }
 
 /// Sections that the server reads.
@@ -80,6 +94,10 @@ fn read(lines: &[Line<'_>]) -> Read {
             continue;
         }
         if !is_servers || text.starts_with(['#', ';', '!']) || text.is_empty() {
+            continue;
+        }
+        // What people wrote between options.
+        if !text.contains('=') && !is_option(text.trim_start_matches("--")) {
             continue;
         }
         for setting in settings(text) {
@@ -162,6 +180,31 @@ mod tests {
             assert!(fact.name.starts_with("variables.init_"), "{}", fact.name);
             assert!(!fact.value.contains("geheim"), "{}", fact.value);
         }
+    }
+
+    #[test]
+    fn lines_of_logs_and_sentences_are_no_options() {
+        for line in [
+            "[812331.550012] INFO: task mysqld:1812 blocked for more than 120 seconds.",
+            "[Warning] Aborted connection 7 to db: 'shop'",
+            "[Note]",
+        ] {
+            assert!(!is_option(line), "{line}");
+        }
+        for line in ["[mysqld]", "[mysqld-8.0] # of the new one", "[mysqldump]"] {
+            assert!(is_option(line), "{line}");
+        }
+        let read = read(&clean::lines(
+            "[mysqld]\nskip-name-resolve\n--skip-log-bin\n\nThe kernel says:\n\nmax_connections = 151\n",
+        ));
+        assert_eq!(
+            read.fact_list(),
+            [
+                ("variables.skip_name_resolve", "ON"),
+                ("variables.log_bin", "OFF"),
+                ("variables.max_connections", "151"),
+            ]
+        );
     }
 
     #[test]

@@ -157,6 +157,14 @@ fn what_begins_with_a_word_and_a_colon_is_none_of_a_list() {
 }
 
 #[test]
+fn a_kernel_log_behind_options_is_none_of_them() {
+    let text = "[mysqld]\nmax_connections = 151\n\n\
+        [812331.550012] INFO: task mysqld:1812 blocked for more than 120 seconds.\n\
+        [812331.550020]       Not tainted 5.4.0-91-generic\n";
+    assert_eq!(formats(text), [("option_file", 1, 2), ("kernel_log", 4, 5)]);
+}
+
+#[test]
 fn a_statement_with_a_blank_line_does_not_end_its_list() {
     let row = |n: u32, info: &str| {
         format!("***** {n}. row *****\nId: {n}\nCommand: Query\nState: x\nInfo: {info}\n")
