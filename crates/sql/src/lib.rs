@@ -36,5 +36,5 @@ pub use identity::{ClassKey, fingerprint_id};
 pub use lexer::{Lexer, SqlMode, Token, TokenKind};
 pub use memo::Fingerprinter;
 pub use output::{CUT_MARK, REDACTED_BYTES_MAX};
-pub use prose::{end_of_statement, statement_within};
+pub use prose::{end_of_statement, may_begin, statement_within};
 pub use redact::{redact, redact_in, redact_in_any_mode};

@@ -55,7 +55,7 @@ const BEHIND_IS: [&str; 7] = [
 
 /// The words with which statements begin.
 const STARTS: &str = "alter analyze backup begin binlog cache call change check checksum clone commit create deallocate \
-    delete desc describe do drop execute explain flush grant handler help if insert install kill load lock \
+    delete desc describe do drop execute explain flush grant handler help if import insert install kill load lock \
     optimize prepare purge release rename repair replace reset restart resignal revoke rollback \
     savepoint select set show shutdown signal start stop table truncate uninstall unlock update use \
     values with xa";
@@ -75,6 +75,16 @@ const LABELLED: [&str; 4] = ["begin", "loop", "repeat", "while"];
 
 /// So many names in a row are in no statement.
 const NAMES_IN_A_ROW: usize = 3;
+
+/// Whether a statement may begin with a line: a remark in front of it, a parenthesis or one of the words.
+///
+/// ```
+/// assert!(sql::may_begin("/* app */ select 1"));
+/// assert!(!sql::may_begin("her name is Alice"));
+/// ```
+pub fn may_begin(line: &str) -> bool {
+    starts_statement(line)
+}
 
 /// The lines of a text that are a statement, without what stands before and behind it. Empty where there is none.
 ///
@@ -240,9 +250,11 @@ impl Reader<'_> {
                 is_first_of_more.then_some(self.line)
             }
             TokenKind::Operator => {
-                let is_prose = self.last == Last::Whole
-                    && matches!(token.text, ":" | "!")
-                    && self.is_blank(end);
+                let is_bracket = self.begins_line && token.text == "[";
+                let is_prose = is_bracket
+                    || (self.last == Last::Whole
+                        && matches!(token.text, ":" | "!")
+                        && self.is_blank(end));
                 self.link(Last::Link);
                 is_prose.then_some(self.line)
             }
@@ -358,6 +370,7 @@ mod tests {
                 "From Alice: hunter2",
                 "to log in use hunter2!",
                 "das Kennwort lautet geheim",
+                "[Alice] hunter2",
             ] {
                 let text = format!("{statement}\n{prose}\nThanks, Alice\n");
                 let end = end_of_statement(&text);

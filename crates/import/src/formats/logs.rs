@@ -234,6 +234,8 @@ const LEXED_BYTES_MAX: usize = 8 << 10;
 fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut kept = String::new();
     let (mut statement, mut is_over) = (String::new(), true);
+    // Nothing stands between a head and its statement, which may have lines that begin as a head does.
+    let (mut is_behind_head, mut is_in_statement) = (false, false);
     for line in lines {
         let text = line.trim_ascii();
         let is_head = text.starts_with('#') || sets_session(text) || is_log_opening(text);
@@ -244,6 +246,9 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         if is_head {
             statement.clear();
             is_over = false;
+            is_behind_head |= !is_in_statement || sets_session(text);
+        } else if is_behind_head && !text.is_empty() && !sql::may_begin(text) {
+            continue;
         } else if text.is_empty() {
             statement.push('\n');
         } else if goes_on() {
@@ -251,11 +256,13 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             if is_over {
                 statement.clear();
             }
+            is_behind_head = false;
             statement.push_str(text);
             statement.push('\n');
             is_over = text.ends_with(';')
                 && statement.len() <= LEXED_BYTES_MAX
                 && !sql::is_open(&statement);
+            is_in_statement = !is_over;
         } else {
             continue;
         }
@@ -357,10 +364,26 @@ mod tests {
         for word in ["Alice", "alice", "Monday", "monday", "hunter2"] {
             assert!(!told.contains(word), "{word}: {told}");
         }
+        // Nor is what they write behind a head.
+        for place in ["SET timestamp=1795255200;\n", "Rows_examined: 9\n"] {
+            for remark in [
+                remark,
+                "name = 'x' and pin = hunter2",
+                "> Monday",
+                "[Alice] hunter2",
+            ] {
+                let text = SLOW.replacen(place, &format!("{place}{remark}\n"), 1);
+                let lines = crate::clean::lines(&text);
+                let digest = &super::read(LogKind::Slow, &lines).workload[0].digest;
+                assert_eq!((digest.count, digest.classes.len()), (2, 1), "{text}");
+            }
+        }
         // A string may have lines that end like a statement, and a routine has several.
         for statement in [
             "insert into t values ('one;\ntwo;\nthree');\n",
             "create procedure p() begin\nset a = 1;\nselect 1;\nend;\n",
+            "/* app */\nselect a\n# first\n# second\nfrom t;\n",
+            "(select a\nfrom t);\n",
         ] {
             let text = SLOW.replacen("select * from t where a = 'secret';\n", statement, 1);
             let lines = crate::clean::lines(&text);

@@ -135,6 +135,13 @@ fn setting_of(text: &str, read: &mut Read) {
         .replace('-', "_")
         .to_ascii_lowercase();
     let name = name.strip_prefix("loose_").unwrap_or(&name);
+    // A line of prose has no name.
+    if !name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+    {
+        return;
+    }
     let value = value
         .split(" #")
         .next()
@@ -205,6 +212,15 @@ mod tests {
                 ("variables.max_connections", "151"),
             ]
         );
+    }
+
+    #[test]
+    fn a_line_of_prose_is_no_setting() {
+        let read = read(&clean::lines(
+            "[mysqld]\nport=3306\nAlice: hunter2\nher card = 4111\nskip-name-resolve\n",
+        ));
+        let names: Vec<&str> = read.facts.iter().map(|fact| fact.name.as_ref()).collect();
+        assert_eq!(names, ["variables.port", "variables.skip_name_resolve"]);
     }
 
     #[test]

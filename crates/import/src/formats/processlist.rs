@@ -237,10 +237,14 @@ impl<'a> Reader<'a> {
 
     /// A line of a value that has several.
     fn goes_on(&mut self, text: &str) {
+        let is_own = |name: &str| {
+            name.eq_ignore_ascii_case("info")
+                || (name.eq_ignore_ascii_case("state") && is_of_server(text))
+        };
         if let Some((_, value)) = self
             .fields
             .last_mut()
-            .filter(|_| !text.is_empty() && value_goes_on(text))
+            .filter(|(name, _)| is_own(name) && !text.is_empty() && value_goes_on(text))
         {
             let value = value.to_mut();
             self.breaks.push(value.len());
@@ -320,7 +324,12 @@ impl<'a> Reader<'a> {
         let rest;
         let mut values: Vec<&str> = cells.iter().map(|cell| value(cell)).collect();
         // The statement may hold the separator.
-        let more = values.len().saturating_sub(self.columns.len());
+        let mut more = values.len().saturating_sub(self.columns.len());
+        // Behind the last bar stands what somebody noted, or the begin of a statement's rest.
+        if more > 0 && line.trimmed().starts_with('|') && !line.trimmed().ends_with('|') {
+            values.pop();
+            more -= 1;
+        }
         if more > 0
             && let Some(info) = self.columns.iter().position(|name| name == "info")
         {
@@ -359,7 +368,10 @@ impl<'a> Reader<'a> {
                 let names = fields.iter().map(|(name, _)| name.to_ascii_lowercase());
                 self.names = names.collect();
             }
-            let values: Vec<&str> = fields.iter().map(|(_, field)| value(field)).collect();
+            let values: Vec<&str> = fields
+                .iter()
+                .map(|(name, field)| field_value(name, field))
+                .collect();
             self.rows.push(Row::new(Rc::clone(&self.names), &values));
         }
         self.fields.clear();
@@ -431,6 +443,27 @@ fn has_in_any_case(text: &str, words: &str) -> bool {
 /// What a cell tells.
 fn value(cell: &str) -> &str {
     null(without_code_marks(cell))
+}
+
+/// What a field of a row tells: names have no blanks, and behind one stands what somebody noted.
+fn field_value<'a>(name: &str, text: &'a str) -> &'a str {
+    let text = value(text);
+    let is_name = ["user", "host", "db"]
+        .iter()
+        .any(|one| name.eq_ignore_ascii_case(one));
+    if !is_name || SERVERS_OWN.contains(&text) {
+        return text;
+    }
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// Users of the server's own sessions.
+const SERVERS_OWN: [&str; 2] = ["system user", "unauthenticated user"];
+
+/// Whether words may be the rest of a state that a mail or a terminal broke.
+fn is_of_server(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.all(|word| word.is_empty() || server_text::is_message_word(word))
 }
 
 /// A statement of several lines, and no rule of a table.
@@ -562,6 +595,40 @@ mod tests {
         assert_eq!(
             statements,
             ["update t set a=?, b = ?", "update t set a=?", "select ?"]
+        );
+    }
+
+    #[test]
+    fn what_people_note_beside_a_session_is_none_of_it() {
+        let head = "| Id | User | Host | db | Command | Time | State | Info |";
+        let row = "| 5 | app | web:1 | shop | Query | 12 | updating | update t set a = 1 |";
+        let progress =
+            "| 5 | app | web:1 | shop | Query | 12 | updating | update t set a = 1 | 0.000 |";
+        let vertical = "***** 1. row *****\n     Id: 5\n   User: app{}\n   Host: web:1{}\n     db: shop{}\nCommand: Query\n   Time: 12\n  State: updating\n   Info: update t set a = 1\n";
+        let plain = format!("{head}\n{row}\n");
+        let plain = &lists(&plain)[0];
+        for note in [
+            " <-- Alice, hunter2",
+            " Alice hunter2",
+            "  // hunter2",
+            " (hunter2)",
+            "\nher hunter2 is",
+        ] {
+            for text in [
+                format!("{head}\n{row}{note}\n"),
+                format!("{head} Progress |\n{progress}{note}\n"),
+                vertical.replace("{}", note),
+            ] {
+                let list = &lists(&text)[0];
+                assert_eq!(list.by_user, plain.by_user, "{text}");
+                assert_eq!(list.longest, plain.longest, "{text}");
+            }
+        }
+        // A state that a mail broke is one.
+        let text = "***** 1. row *****\n     Id: 5\nCommand: Query\n   Time: 12\n  State: Waiting for table\nmetadata lock\n   Info: select 1\n";
+        assert_eq!(
+            lists(text)[0].by_state["Waiting for table metadata lock"],
+            1
         );
     }
 

@@ -64,6 +64,21 @@ fn holds_a_secret(key: &str, value: &str) -> bool {
         || options.any(|option| model::names_a_secret(option.trim_start_matches('-')))
 }
 
+/// The words of a value; of one that begins with a number the numbers: behind them stands what somebody noted.
+fn words(value: &str) -> String {
+    let is_number = |word: &&str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+            && word.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    let words = value.split_whitespace();
+    let numbers: Vec<&str> = words.clone().take_while(is_number).collect();
+    match numbers.is_empty() {
+        true => words.collect::<Vec<_>>().join(" "),
+        false => numbers.join(" "),
+    }
+}
+
 /// Settings as facts.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
@@ -76,7 +91,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         if is_wanted && read.facts.len() < SETTINGS_MAX {
             let value = match holds_a_secret(key, value) {
                 true => "(hidden)".to_owned(),
-                false => value.split_whitespace().collect::<Vec<_>>().join(" "),
+                false => words(value),
             };
             let value: String = value.chars().take(VALUE_CHARS_MAX).collect();
             read.facts.push(Fact::new(format!("sysctl.{key}"), value));
@@ -116,7 +131,7 @@ mod tests {
     #[test]
     fn settings_of_areas_that_matter() {
         let read = read(&clean::lines(
-            "vm.swappiness=60\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304\ndev.cdrom.info = \n",
+            "vm.swappiness=60  <--- Alice says hunter2\nnet.ipv4.tcp_wmem = 4096\t16384\t4194304 # ours\ndev.cdrom.info = \n",
         ));
         assert_eq!(
             read.facts,

@@ -7,6 +7,7 @@
 
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
+use super::sections::Section;
 use crate::error_log::is_message_word;
 
 /// Words of InnoDB's lines that stand in no message.
@@ -62,12 +63,20 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
         }
         out.statement(&mut statement);
         is_of_transaction = line.kind == Kind::Thread;
-        let is_remark = line.kind == Kind::Own
-            && !line.has_form
+        let may_be_remark = match line.kind {
+            Kind::Own => !line.has_form,
+            // A transaction's statement stands behind its thread, and nothing else does: what comes behind another line
+            // of InnoDB's is somebody's.
+            Kind::Statement => line.section != Section::ForeignKey,
+            _ => false,
+        };
+        let is_remark = may_be_remark
             && !is_known(line.stem.trim_start())
-            && !line.stem.split(|c: char| !is_of_word(c)).all(is_own);
+            && !without_note(line.stem)
+                .split(|c: char| !is_of_word(c))
+                .all(is_own);
         if !is_remark {
-            out.line(&line, behind_collector(&line));
+            out.line(&line, without_note(behind_collector(&line)));
         }
     }
     out.statement(&mut statement);
@@ -117,6 +126,18 @@ fn behind_collector<'a>(line: &Line<'a>) -> &'a str {
     }
     let at = line.raw.find(WAIT);
     at.and_then(|at| line.raw.get(at..)).unwrap_or(line.raw)
+}
+
+/// The line without what somebody noted behind it: `TABLE LOCK table … lock mode IX   <--- ours`. InnoDB has no such signs.
+fn without_note(line: &str) -> &str {
+    const SIGNS: [&str; 6] = ["<-", "<=", "\u{2190}", "// ", "# ", "=> "];
+    let begins = |at: &usize| {
+        let (before, behind) = line.split_at_checked(*at).unwrap_or((line, ""));
+        before.ends_with([' ', '\t']) && SIGNS.iter().any(|sign| behind.starts_with(sign))
+    };
+    let end = line.char_indices().map(|(at, _)| at).find(begins);
+    end.and_then(|end| line.get(..end))
+        .map_or(line, str::trim_end)
 }
 
 fn is_of_word(c: char) -> bool {
@@ -172,6 +193,57 @@ mod tests {
                 let (head, tail) = STATUS.split_once(place).unwrap();
                 let text = format!("{head}\n{remark}{place}{tail}{remark}");
                 assert_eq!(without_remarks(&text, |_| false).text, STATUS, "{remark}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_between_the_locks_of_a_transaction_is_no_statement() {
+        let head = "------------\nTRANSACTIONS\n------------\nTrx id counter 500\n---TRANSACTION 5, ACTIVE 3 sec\n\
+            MySQL thread id 5, OS thread handle 1, query id 9 localhost root updating\nupdate acme set a = 1\n\
+            Trx read view will not see trx with id >= 5, sees < 4\n";
+        let behind =
+            "TABLE LOCK table `a`.`b` trx id 5 lock mode IX\n---TRANSACTION 4, not started\n";
+        for remark in [
+            "password=hunter2 for Alice\n",
+            "hunter2,4711\n\n> said Alice\n",
+        ] {
+            let shown = without_remarks(&format!("{head}{remark}{behind}"), |_| false);
+            assert_eq!(
+                shown.text.replace("\n\n", "\n"),
+                format!("{head}{behind}"),
+                "{remark}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_noted_behind_a_line_is_left_out() {
+        let lines = [
+            "---TRANSACTION 5, ACTIVE 3 sec",
+            "MySQL thread id 5, OS thread handle 1, query id 9 localhost root updating",
+            "update acme set a = 1",
+            "TABLE LOCK table `a`.`b` trx id 5 lock mode IX",
+            "--Thread 140 has waited at row0ins.cc line 123 for 241.00 seconds the semaphore:",
+            "0 queries inside InnoDB, 0 queries in queue",
+        ];
+        let plain = lines.join("\n");
+        assert_eq!(without_remarks(&plain, |_| false).text, plain);
+        for note in [
+            "   <--- Alice",
+            " \u{2190} hunter2",
+            " // hunter2",
+            "  # hunter2",
+            " => hunter2",
+        ] {
+            for at in [0, 1, 3, 4, 5] {
+                let mut noted = lines.map(str::to_owned);
+                noted[at].push_str(note);
+                assert_eq!(
+                    without_remarks(&noted.join("\n"), |_| false).text,
+                    plain,
+                    "{note}"
+                );
             }
         }
     }
