@@ -11,12 +11,13 @@ use super::sections::Section;
 use crate::error_log::is_message_word;
 
 /// Words of InnoDB's lines that stand in no message.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 15] = [
     "activity",
     "allocated",
     "averages",
     "calculated",
     "coalesced",
+    "deep",
     "individually",
     "merges",
     "oldest",
