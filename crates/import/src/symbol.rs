@@ -25,7 +25,8 @@ pub(crate) fn alone(text: &str) -> &str {
             _ if char.is_whitespace() && depth == 0 && !before.is_whitespace() => {
                 let rest = text.get(at..).unwrap_or_default();
                 if !goes_on(rest) {
-                    return text.get(..at).unwrap_or(text);
+                    let name = text.get(..at).unwrap_or(text);
+                    return name.trim_end_matches([',', ';']);
                 }
             }
             _ => {}
@@ -77,6 +78,7 @@ mod tests {
                 "...",
             ] {
                 assert_eq!(alone(&format!("{name}   {note}")), name, "{note}");
+                assert_eq!(alone(&format!("{name}, {note}")), name, "{note}");
             }
         }
     }

@@ -131,7 +131,7 @@ fn behind_collector<'a>(line: &Line<'a>) -> &'a str {
 
 /// The line without what somebody noted behind it: `TABLE LOCK table … lock mode IX   <--- ours`. InnoDB has no such signs.
 fn without_note(line: &str) -> &str {
-    const SIGNS: [&str; 6] = ["<-", "<=", "\u{2190}", "// ", "# ", "=> "];
+    const SIGNS: [&str; 7] = ["<-", "<=", "\u{2190}", "// ", "# ", "=> ", "-- "];
     let begins = |at: &usize| {
         let (before, behind) = line.split_at_checked(*at).unwrap_or((line, ""));
         before.ends_with([' ', '\t']) && SIGNS.iter().any(|sign| behind.starts_with(sign))
@@ -234,6 +234,7 @@ mod tests {
             "   <--- Alice",
             " \u{2190} hunter2",
             " // hunter2",
+            " -- hunter2",
             "  # hunter2",
             " => hunter2",
         ] {
