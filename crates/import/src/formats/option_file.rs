@@ -219,7 +219,7 @@ mod tests {
         let read = read(&clean::lines(
             "[mysqld]\nport=3306\nAlice: hunter2\nher card = 4111\nskip-name-resolve\n",
         ));
-        let names: Vec<&str> = read.facts.iter().map(|fact| fact.name.as_ref()).collect();
+        let names: Vec<&str> = read.facts.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names, ["variables.port", "variables.skip_name_resolve"]);
     }
 

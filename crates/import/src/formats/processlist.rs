@@ -590,7 +590,7 @@ mod tests {
         let statements: Vec<&str> = list
             .longest
             .iter()
-            .map(|one| one.statement.as_ref())
+            .map(|one| one.statement.as_str())
             .collect();
         assert_eq!(
             statements,
