@@ -194,7 +194,7 @@ fn value(cell: &str) -> String {
     let cut = cell.trim().get(1..).unwrap_or_default();
     let doubled = [bare, cut]
         .into_iter()
-        .find(|cell| runs(cell, quote).all(|length| length % 2 == 0));
+        .find(|cell| runs(cell, quote).all(|length| length.is_multiple_of(2)));
     match doubled {
         Some(cell) => cell.replace(
             [quote, quote].iter().collect::<String>().as_str(),

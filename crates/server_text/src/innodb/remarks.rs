@@ -132,11 +132,15 @@ fn behind_collector<'a>(line: &Line<'a>) -> &'a str {
 /// The line without what somebody noted behind it: `TABLE LOCK table … lock mode IX   <--- ours`. InnoDB has no such signs.
 fn without_note(line: &str) -> &str {
     const SIGNS: [&str; 7] = ["<-", "<=", "\u{2190}", "// ", "# ", "=> ", "-- "];
-    let begins = |at: &usize| {
-        let (before, behind) = line.split_at_checked(*at).unwrap_or((line, ""));
-        before.ends_with([' ', '\t']) && SIGNS.iter().any(|sign| behind.starts_with(sign))
+    let is_behind_blank = |at: &usize| {
+        let before = line.get(..*at).unwrap_or_default();
+        before.ends_with([' ', '\t'])
     };
-    let end = line.char_indices().map(|(at, _)| at).find(begins);
+    let ends = SIGNS.iter().filter_map(|sign| {
+        let mut places = line.match_indices(*sign).map(|(at, _)| at);
+        places.find(is_behind_blank)
+    });
+    let end = ends.min();
     end.and_then(|end| line.get(..end))
         .map_or(line, str::trim_end)
 }
