@@ -285,11 +285,9 @@ fn naming(pseudonyms: &mut Pseudonyms<'_>, variable: &str, value: &str) -> Strin
 fn one_or_more(pseudonyms: &mut Pseudonyms<'_>, what: NameKind, value: &str) -> String {
     if let Some((scheme, rest)) = value.split_once("://") {
         let (hosts, options) = rest.split_at(rest.find(['?', '/']).unwrap_or(rest.len()));
-        return format!(
-            "{scheme}://{}{}",
-            one_or_more(pseudonyms, NameKind::Host, hosts),
-            line::value(pseudonyms, options)
-        );
+        let hosts = one_or_more(pseudonyms, NameKind::Host, hosts);
+        let options = options_of_address(pseudonyms, options);
+        return format!("{scheme}://{hosts}{options}");
     }
     let parts: Vec<String> = value
         .split(',')
@@ -320,6 +318,20 @@ fn one_or_more(pseudonyms: &mut Pseudonyms<'_>, what: NameKind, value: &str) -> 
         })
         .collect();
     parts.join(",")
+}
+
+/// `?gmcast.segment=1&pc.wait_prim=no`; what is no pair is no option.
+fn options_of_address(pseudonyms: &mut Pseudonyms<'_>, options: &str) -> String {
+    let renamed = line::value(pseudonyms, options);
+    let mut out = String::with_capacity(renamed.len());
+    for piece in renamed.split_inclusive(['?', '&']) {
+        let word = piece.trim_matches(['?', '&', '/']);
+        match word.is_empty() || word.contains('=') || is_servers(pseudonyms, word) {
+            true => out.push_str(piece),
+            false => out.push_str(&piece.replace(word, &pseudonyms.name(NameKind::Name, word))),
+        }
+    }
+    out
 }
 
 /// `shop`, `shop.orders`, `shop.%`, `shop->archive`

@@ -25,6 +25,11 @@ fn settings_keep_what_is_theirs() {
             "TLSv1.2,TLSv1.3",
             "TLSv1.2,TLSv1.3",
         ),
+        (
+            "variables.wsrep_cluster_address",
+            "gcomm://acmedb1,acmedb2?gmcast.segment=1&hunter2",
+            "gcomm://<host>,<host>?gmcast.segment=1&<name>",
+        ),
         ("variables.bind_address", "127.0.0.1", "127.0.0.1"),
         ("variables.bind_address", "10.1.2.3", "<addr>"),
         (
