@@ -106,6 +106,7 @@ fn is_of_statements(word: &str) -> bool {
                 | b"member"
                 | b"password"
                 | b"subject"
+                | b"visible"
         )
         || is_of_grammar(word)
 }
