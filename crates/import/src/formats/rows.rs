@@ -358,14 +358,26 @@ impl<'a> Reader<'a> {
 
     /// A line of a value that has several. Where a statement ends is asked when all its lines are known.
     fn goes_on(&mut self, text: &str) {
+        let has_lines = self.has_lines();
         match &mut self.statement {
             Some(statement) if statement.len() < VALUE_BYTES_MAX => {
                 statement.push('\n');
                 statement.push_str(text);
             }
             Some(_) => {}
-            None => self.fields.lengthen(text, VALUE_BYTES_MAX),
+            // Other values have one line: what stands below one is somebody's.
+            None if has_lines => self.fields.lengthen(text, VALUE_BYTES_MAX),
+            None => {}
         }
+    }
+
+    /// Whether the last field holds a text that may have several lines.
+    fn has_lines(&self) -> bool {
+        let last = self.names.last().map(|name| name.to_ascii_lowercase());
+        last.is_some_and(|name| {
+            let words = ["text", "query", "statement", "info", "state"];
+            words.iter().any(|word| name.contains(word))
+        })
     }
 
     /// Takes the lines of a statement, without what people wrote below it.
@@ -541,6 +553,19 @@ mod tests {
                 "{rows:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_people_write_below_a_value_of_one_line_is_none_of_it() {
+        let text = "***** 1. row *****\n     trx_id: 5\n  trx_state: RUNNING\ntrx_started: 2020-01-01 00:00:00\nher card is hunter2\n  trx_query: update t\nset a = b\n";
+        let read = read(&clean::lines(text));
+        let rows: Vec<_> = read.rows[0]
+            .each(["trx_state", "trx_started", "trx_query"])
+            .collect();
+        assert_eq!(
+            rows,
+            [["RUNNING", "2020-01-01 00:00:00", "update t set a = b"]]
+        );
     }
 
     /// An alias on a line of its own is one only if the statement goes on behind it.
