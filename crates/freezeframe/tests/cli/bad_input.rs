@@ -49,6 +49,24 @@ fn files_that_are_no_incident() {
 }
 
 #[test]
+fn files_that_cannot_be_read_are_not_no_incidents() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.frame"), "").unwrap();
+    std::fs::write(dir.path().join("b.frame"), "x".repeat(9999)).unwrap();
+    let folder = dir.path().to_str().unwrap();
+    for more in [&[][..], &["--json"]] {
+        let listed = run(&[&["incidents", "--dir", folder][..], more].concat());
+        let said = String::from_utf8_lossy(&listed.stderr);
+        assert_eq!(listed.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("none of its 2 incidents can be read"),
+            "{said}"
+        );
+        assert!(listed.stdout.is_empty());
+    }
+}
+
+#[test]
 fn a_profile_that_is_no_text_is_not_quoted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.bin");

@@ -237,6 +237,7 @@ fn filters(view: &ListView) -> Markup {
 fn rows(view: &ListView) -> Markup {
     if view.rows.is_empty() {
         let says = match view.all {
+            0 if !view.problems.is_empty() => "No incident here can be read: see above.",
             0 => "No stall was captured yet. A recorder writes one here for each stall.",
             _ => "No incident fits this search. Reset shows all.",
         };
@@ -344,5 +345,29 @@ fn what(row: &Row) -> Markup {
             ..more
         ),
         None => markup!("{title}{more}", ..title, ..more),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_not_called_none() {
+        let mut view = ListView::default();
+        assert!(
+            rows(&view)
+                .into_string()
+                .contains("No stall was captured yet")
+        );
+        view.problems = vec!["a.frame: Permission denied".to_owned()];
+        let page = rows(&view).into_string();
+        assert!(page.contains("can be read: see above"), "{page}");
+        view.all = 3;
+        assert!(
+            rows(&view)
+                .into_string()
+                .contains("No incident fits this search")
+        );
     }
 }
