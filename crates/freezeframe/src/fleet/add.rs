@@ -133,11 +133,27 @@ fn told(sum: &Sum, url: &str) -> String {
         known => parts.push(format!("{known} were already there and were judged again")),
     }
     if sum.failed > 0 {
-        parts.push(format!("{} could not be read", sum.failed));
+        // Unreadable, or not fit to be shared: each has a line of its own.
+        parts.push(format!("{} left out", sum.failed));
     }
     let told = parts.join(", ");
     match sum.new + sum.known + sum.untold {
         0 => told,
         _ => format!("{told}. Ask: freezeframe fleet ask costs --url {url}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_stored_is_told() {
+        let sum = Sum {
+            new: 74,
+            failed: 18,
+            ..Sum::default()
+        };
+        assert!(told(&sum, "sqlite:f.db").starts_with("74 incidents added, 18 left out"));
     }
 }
