@@ -42,6 +42,8 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
     }
     if (&first.host, &first.server.label) != (&second.host, &second.server.label) {
         output::note("the incidents are from different servers");
+    } else if first.id == second.id {
+        output::note("both files are the same incident: it is compared with itself");
     }
     let stall = first.stall_window();
     let length = stall.to.saturating_sub(stall.from);

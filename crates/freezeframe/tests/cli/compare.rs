@@ -262,3 +262,14 @@ fn beside_a_service_the_journal_of_root_is_looked_for() {
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(compared["verdict"], "worked");
 }
+
+#[test]
+fn an_incident_beside_itself_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let incident = testbed::made_incident(&testbed::IncidentSize::small());
+    let path = store::write_incident(&incident, dir.path()).unwrap();
+    let path = path.to_str().unwrap();
+    let output = run(&["compare", path, path]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("both files are the same incident"), "{said}");
+}
