@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use model::{Absent, QueryDigest, Reason};
 
 use crate::connection::Row;
-use crate::{OwnStatementFilter, ServerError, Session};
+use crate::{OwnStatementFilter, ServerError, ServerVersion, Session};
 
 use coverage::Counts;
 
@@ -228,12 +228,11 @@ impl DigestReader {
 fn is_on(session: &mut Session) -> Result<(), Absent> {
     let unsupported = |detail: &str| Absent::new(WHAT, Reason::Unsupported, detail);
     let (rows, _) = session
-        .rows("SELECT @@performance_schema", 1)
+        .rows("SELECT @@performance_schema, VERSION()", 1)
         .map_err(|error| error.absent(WHAT))?;
-    if rows.first().is_none_or(|row| row.column(0) != "1") {
-        return Err(unsupported(
-            "performance_schema is off; to switch it on: performance_schema=ON in the server's option file",
-        ));
+    let first = rows.first();
+    if first.is_none_or(|row| row.column(0) != "1") {
+        return Err(unsupported(why_off(first.map_or("", |row| row.column(1)))));
     }
     let consumer = session.rows(
         "SELECT ENABLED FROM performance_schema.setup_consumers \
@@ -261,6 +260,20 @@ fn is_on(session: &mut Session) -> Result<(), Absent> {
         )),
         Ok(_) => Ok(()),
         Err(error) => Err(why_refused(&error)),
+    }
+}
+
+/// A switch that would bring nothing is not named: performance_schema is older than its digests.
+fn why_off(version: &str) -> &'static str {
+    let is_older = |version: ServerVersion| match version.is_mariadb() {
+        true => !version.is_from(10, 0, 0),
+        false => !version.is_from(5, 6, 0),
+    };
+    match ServerVersion::read(version).is_some_and(is_older) {
+        true => "this version has none: they exist from MySQL 5.6 and MariaDB 10.0 on",
+        false => {
+            "performance_schema is off; to switch it on: performance_schema=ON in the server's option file"
+        }
     }
 }
 
@@ -412,6 +425,22 @@ pub(crate) fn is_own(fingerprint: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_switch_is_named_only_where_it_brings_something() {
+        for (version, is_named) in [
+            ("5.5.9", false),
+            ("5.5.68-MariaDB", false),
+            ("5.6.51-log", true),
+            ("8.0.36-28", true),
+            ("10.11.19-MariaDB-0+deb12u1", true),
+            ("5.5.5-10.0.38-MariaDB", true),
+            ("", true),
+        ] {
+            let why = why_off(version);
+            assert_eq!(why.contains("performance_schema=ON"), is_named, "{version}");
+        }
+    }
 
     #[test]
     fn our_own_questions_are_known() {
