@@ -415,7 +415,7 @@ pub(crate) struct Check {
     /// How long to watch the server, to measure rates
     #[arg(long, value_name = "TIME", value_parser = some_time, default_value = "5s")]
     pub(crate) look: Duration,
-    /// Print also the rules that found nothing, and those without evidence
+    /// Print also each source with its time, and the rules that found nothing or lack evidence
     #[arg(long, short)]
     pub(crate) verbose: bool,
     /// Print JSON

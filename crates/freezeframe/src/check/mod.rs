@@ -93,7 +93,8 @@ pub(crate) fn run(args: &Check) -> Result<ExitCode> {
                 false => answer,
             });
         } else {
-            output::print(&as_text(&name, &checked, unreached.as_ref()))?;
+            let text = as_text(&name, &checked, unreached.as_ref(), args.verbose);
+            output::print(&text)?;
             match account {
                 Ok(Some(account)) => output::print(&account.as_text(&checked))?,
                 Ok(None) => {}
@@ -169,7 +170,13 @@ fn evidence_text(evidence: &[EvidenceAdvice]) -> String {
     text
 }
 
-fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -> String {
+/// What is read of the server. Sources that work are one line unless each is `wanted`: what is missing stands out then.
+fn as_text(
+    name: &str,
+    checked: &[SourceCheck],
+    unreached: Option<&Unreached>,
+    wanted: bool,
+) -> String {
     let width = width();
     let mut text = format!("server {name}\n");
     let without = unreached.map_or(&[][..], |unreached| &unreached.sources);
@@ -178,8 +185,19 @@ fn as_text(name: &str, checked: &[SourceCheck], unreached: Option<&Unreached>) -
         let mut all = shared.iter();
         without.contains(&source) || all.any(|(_, sources)| sources.contains(&source))
     };
+    let is_whole = |one: &SourceCheck| one.taken && one.absent.is_empty();
+    if !wanted {
+        let whole = checked.iter().filter(|one| is_whole(one));
+        let whole: Vec<&str> = whole.map(|one| one.source).collect();
+        let what = match whole.len() {
+            0 => "no source".to_owned(),
+            1 => format!("1 source: {}", whole.join(", ")),
+            count => format!("{count} sources: {}", whole.join(", ")),
+        };
+        text += &wrapped("  read           ", &what, width);
+    }
     for checked in checked {
-        if is_told_below(checked.source) {
+        if is_told_below(checked.source) || (!wanted && is_whole(checked)) {
             continue;
         }
         let state = match (checked.taken, checked.absent.is_empty()) {
@@ -281,7 +299,7 @@ mod tests {
             source("kernel-log", false, &[(Reason::Permission, "/dev/kmsg")]),
             source("stacks", false, &[gone]),
         ];
-        let text = as_text("vm:1", &checked, None);
+        let text = as_text("vm:1", &checked, None, false);
         assert_eq!(text.matches("was not found").count(), 2, "{text}");
         assert!(
             text.contains("  missing        process, threads, stacks: "),
@@ -290,5 +308,15 @@ mod tests {
         assert!(text.contains("  server         partly\n"), "{text}");
         assert!(text.contains("  kernel-log     missing\n"), "{text}");
         assert!(!text.contains("  process "), "{text}");
+        assert!(
+            text.starts_with("server vm:1\n  read           1 source: stat\n"),
+            "{text}"
+        );
+        let each = as_text("vm:1", &checked, None, true);
+        assert!(
+            each.contains("  stat           ok          1 signals, 1.0 ms\n"),
+            "{each}"
+        );
+        assert!(!each.contains("  read  "), "{each}");
     }
 }
