@@ -1,5 +1,6 @@
 //! Incidents that somebody asks for: now, and of what was recorded before.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -124,7 +125,10 @@ fn a_directory_that_takes_no_incident_is_told_before_anybody_waits() {
     std::fs::write(&file, "").unwrap();
     // The first one is never made, whoever asks; below a file there is no directory.
     for (place, says) in [
-        ("/proc/freezeframe".into(), "No such file or directory"),
+        (
+            PathBuf::from("/proc/freezeframe"),
+            "No such file or directory",
+        ),
         (file.clone(), "Not a directory"),
         (file.join("below"), "Not a directory"),
     ] {
