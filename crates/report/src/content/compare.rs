@@ -14,6 +14,8 @@ const ROWS_MAX: (usize, usize) = (6, 40);
 const SETTINGS_MAX: (usize, usize) = (10, 40);
 /// Least columns of a signal's name on a terminal.
 const NAME_MIN: usize = 30;
+/// Lines that it may take: what a sign is about must be read whole.
+const NAME_LINES: usize = 3;
 
 /// "2026-11-21 09:23:47 to 09:26:48 UTC, 3 min 1 s, the stall of 3306 on db7".
 pub(crate) fn side(side: &SideHead) -> String {
@@ -136,6 +138,7 @@ pub(crate) fn signals(comparison: &Comparison, role: Option<Role>) -> Table {
     let shown = rows.into_iter().filter(|(role, _)| of_role(*role));
     let shape = Shape {
         name_min: NAME_MIN,
+        name_lines: NAME_LINES,
         ..Shape::USUAL
     };
     Table::new(columns)

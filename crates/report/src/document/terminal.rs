@@ -333,7 +333,13 @@ fn write_line(
             _ => cell + &missing,
         };
     }
+    let lines = match shape.name_lines {
+        1 => vec![name],
+        _ => wrap::wrap(&name, room.max(1)),
+    };
     if !shape.name_last {
+        let mut lines = lines.into_iter();
+        let name = lines.next().unwrap_or_default();
         let missing = pad(room.saturating_sub(wrap::columns(&name)));
         let rest = wrap::cut(
             &(missing + &numbers),
@@ -341,16 +347,15 @@ fn write_line(
                 .saturating_sub(shape.indent + wrap::columns(&name)),
         );
         page.raw(&[(&indent, style), (&name, name_style), (&rest, style)]);
+        for line in lines {
+            page.raw(&[(&indent, style), (&line, name_style)]);
+        }
         return;
     }
     if !layout.columns.is_empty() {
         numbers += &pad(BEFORE_NAME);
     }
     let mut lead = wrap::cut(&(indent + &numbers), page.width());
-    let lines = match shape.name_lines {
-        1 => vec![name],
-        _ => wrap::wrap(&name, room.max(1)),
-    };
     for line in lines {
         page.raw(&[(&lead, style), (&line, name_style)]);
         lead = pad(wrap::columns(&lead));
@@ -360,7 +365,7 @@ fn write_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Bar, BarGroup, BarUnit, Bars, Interval, Tone};
+    use crate::document::{Bar, BarGroup, BarUnit, Bars, Interval, Shape, Tone};
 
     #[test]
     fn a_terminal_gets_columns_and_no_control() {
@@ -399,5 +404,46 @@ mod tests {
         assert!(text.contains("TIME: worked\n"), "{text}");
         assert!(text.contains("  allocator   time\n"), "{text}");
         assert!(text.contains("1.5 (1.4 – 1.6) s  █"), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_may_have_more_lines_is_not_cut() {
+        let table = |name_lines| {
+            let columns = vec![
+                Column::new("Signal", CellKind::Code).short("", 0),
+                Column::new("Before", CellKind::Numbers).short("before", 40),
+            ];
+            let row = Row::new(vec![
+                "sessions at a time waited for a metadata lock".to_owned(),
+                "38.9".to_owned(),
+            ]);
+            Table::new(columns).rows([row]).shape(Shape {
+                name_min: 30,
+                name_lines,
+                ..Shape::USUAL
+            })
+        };
+        let sheet = |name_lines| Document {
+            kind: "trial".to_owned(),
+            title: String::new(),
+            line: String::new(),
+            sections: vec![Section {
+                title: "Signs".to_owned(),
+                badge: None,
+                parts: vec![Part::Table(table(name_lines))],
+            }],
+        };
+        let options = TextOptions {
+            width: 80,
+            ..TextOptions::default()
+        };
+        let text = document_text(&sheet(3), &options);
+        assert!(
+            text.contains("\n  sessions at a time waited for a"),
+            "{text}"
+        );
+        assert!(text.contains("38.9\n  metadata lock\n"), "{text}");
+        assert!(!text.contains('…'), "{text}");
+        assert!(document_text(&sheet(1), &options).contains('…'));
     }
 }
