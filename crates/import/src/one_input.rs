@@ -9,8 +9,8 @@ use sql::log::LogKind;
 use crate::clean;
 use crate::format::Format;
 use crate::formats::{FORMATS, logs, sentences, server_text};
-use crate::read::Read;
 use crate::read::rows::Table;
+use crate::read::{Read, counted};
 use crate::split::{Section, split};
 use crate::vocabulary::Vocabulary;
 use crate::{
@@ -234,7 +234,10 @@ impl OneInput {
                     input,
                     Some((1, last)),
                     "unknown",
-                    format!("nothing recognised in {count} lines of text: no stacks, listings, statuses or log lines"),
+                    format!(
+                        "nothing recognised in {}: no stacks, listings, statuses or log lines",
+                        counted(count, "line of text", "lines of text")
+                    ),
                 ),
             }
         } else {

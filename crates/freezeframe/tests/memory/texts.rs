@@ -26,7 +26,7 @@ fn lines_that_take_more_than_their_letters() {
 fn a_line_that_does_not_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = file(&dir, "line", &vec![b'a'; 16 << 20]);
-    is_refused(&["explain"], &path, "nothing recognised in 1 lines");
+    is_refused(&["explain"], &path, "nothing recognised in 1 line of text");
 }
 
 #[test]
