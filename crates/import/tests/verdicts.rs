@@ -401,6 +401,40 @@ fn messages_of_others_and_in_other_languages_point_at_the_same_causes() {
     }
 }
 
+/// Stacks of a client's threads, events of Windows and of a cloud: what somebody has who cannot look into the server.
+#[test]
+fn what_surrounds_a_server_points_at_causes() {
+    for (text, cause) in [
+        (
+            "   java.lang.Thread.State: TIMED_WAITING (parking)\n\tat sun.misc.Unsafe.park(Native Method)\n\
+             \tat com.zaxxer.hikari.util.ConcurrentBag.borrow(ConcurrentBag.java:151)\n",
+            "max-connections",
+        ),
+        (
+            "goroutine 4121 [select, 12 minutes]:\ndatabase/sql.(*DB).conn(0xc0001b2000, {0x1234, 0xc000}, 0x1)\n",
+            "max-connections",
+        ),
+        (
+            "Warning 129 storahci: Reset to device, \\Device\\RaidPort0, was issued.",
+            "slow-fsync",
+        ),
+        (
+            "Tcpip 4231: A request to allocate an ephemeral port number from the global TCP port space has failed",
+            "conntrack-ephemeral",
+        ),
+        (
+            "RDS event: The allocated storage for the DB instance has been exhausted.",
+            "disk-full",
+        ),
+    ] {
+        let found = closely(&[text]);
+        let is_named = found
+            .iter()
+            .any(|(named, level)| named == cause && *level == Level::Suspicion);
+        assert!(is_named, "{text}: {found:?}");
+    }
+}
+
 /// The purge that begins is one of the last lines of a start; at its end, a server goes down.
 #[test]
 fn a_server_that_waits_for_the_purge_to_start_does_not_stop() {
