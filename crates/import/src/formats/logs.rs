@@ -237,6 +237,7 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     // Nothing stands between a head and its statement, which may have lines that begin as a head does.
     let (mut is_behind_head, mut is_in_statement) = (false, false);
     for line in lines {
+        let mut line = line;
         let text = line.trim_ascii();
         let is_head = text.starts_with('#') || sets_session(text) || is_log_opening(text);
         let goes_on = || {
@@ -258,6 +259,14 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             }
             is_behind_head = false;
             statement.push_str(text);
+            let text = match note_behind(&statement, text) {
+                Some(note) => {
+                    statement.truncate(statement.len() - note);
+                    line = text.get(..text.len() - note).unwrap_or(text);
+                    line
+                }
+                None => text,
+            };
             statement.push('\n');
             is_over = text.ends_with(';')
                 && statement.len() <= LEXED_BYTES_MAX
@@ -270,6 +279,14 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         kept.push('\n');
     }
     kept
+}
+
+/// How many bytes somebody noted behind the end of a statement, in the last line of it: `select 1;   <-- ours`.
+fn note_behind(statement: &str, line: &str) -> Option<usize> {
+    let behind = line.get(line.rfind(';')? + 1..)?;
+    let is_note = !behind.trim().is_empty() && !sql::may_begin(behind);
+    let own = statement.get(..statement.len() - behind.len())?;
+    (is_note && own.len() <= LEXED_BYTES_MAX && !sql::is_open(own)).then_some(behind.len())
 }
 
 /// An entry of a general log ends where the next one begins, or where its statement is over. One that is no statement has
@@ -364,7 +381,14 @@ mod tests {
         for word in ["Alice", "alice", "Monday", "monday", "hunter2"] {
             assert!(!told.contains(word), "{word}: {told}");
         }
-        // Nor is what they write behind a head.
+        // Nor is what they write behind its end.
+        for note in [" <-- Alice, hunter2", "  // hunter2", " hunter2", "hunter2"] {
+            let text = SLOW.replacen(end, &format!("'secret';{note}\n"), 1);
+            let digest =
+                &super::read(LogKind::Slow, &crate::clean::lines(&text)).workload[0].digest;
+            assert_eq!((digest.count, digest.classes.len()), (2, 1), "{text}");
+        }
+        // Nor behind a head.
         for place in ["SET timestamp=1795255200;\n", "Rows_examined: 9\n"] {
             for remark in [
                 remark,
@@ -384,6 +408,10 @@ mod tests {
             "create procedure p() begin\nset a = 1;\nselect 1;\nend;\n",
             "/* app */\nselect a\n# first\n# second\nfrom t;\n",
             "(select a\nfrom t);\n",
+            "insert into t values ('one; two', 3);\n",
+            "insert into t values ('one; two\nthree; four');\n",
+            "set a = 1; set b = 2;\n",
+            "set a = 1; select b\nfrom t;\n",
         ] {
             let text = SLOW.replacen("select * from t where a = 'secret';\n", statement, 1);
             let lines = crate::clean::lines(&text);
