@@ -54,7 +54,10 @@ pub fn show(value: f64, how: Show) -> String {
 
 /// How many times, as in "12 times".
 pub(crate) fn times(factor: f64) -> String {
-    format!("{} times", plain(round(factor)))
+    match factor < 10_000.0 {
+        true => format!("{} times", plain(round(factor))),
+        false => format!("{} times", show(factor, Show::Count)),
+    }
 }
 
 fn scaled<'a>(value: f64, base: f64, prefixes: &[&'a str]) -> (String, &'a str) {
@@ -149,5 +152,6 @@ mod tests {
         assert_eq!(times(11.94), "11.9 times");
         assert_eq!(times(1.3), "1.3 times");
         assert_eq!(times(1_230.4), "1230 times");
+        assert_eq!(times(129_375.0), "129 k times");
     }
 }
