@@ -80,7 +80,7 @@ fn files_that_are_no_profile() {
     let folded = path("bad.folded", b"a;b 3\nc;d x\n");
     diff(&folded, &["bad.folded: line 2", "x"]);
     let bytes = path("bytes", &[0xff, 0xfe, 0x00, 0x0a]);
-    diff(&bytes, &["bytes: line 1"]);
+    diff(&bytes, &["bytes: ", "it is no text"]);
     diff("/nonexistent.json", &["/nonexistent.json", "No such file"]);
     diff(dir.path().to_str().unwrap(), &["directory"]);
 }
