@@ -19,7 +19,7 @@ pub(crate) fn redact(raw: &str) -> String {
         let content = line.trim_end_matches(['\n', '\r']);
         is_outside &= !is_begin(content);
         in_log = match has_printout {
-            true => is_outside || error_log::is_entry(content) || content.starts_with("InnoDB: "),
+            true => is_outside || is_of_log(content),
             // Of a part of one: an entry of the log, and what belongs to it.
             false => error_log::is_entry(content) || (in_log && !error_log::begins(content)),
         };
@@ -48,6 +48,14 @@ fn flush(log: &mut String, out: &mut String) {
         false => redacted.trim_end_matches('\n'),
     });
     log.clear();
+}
+
+/// An entry within a printout. No line of InnoDB's has a level, whatever stands in front of it.
+fn is_of_log(line: &str) -> bool {
+    const LEVELS: [&str; 4] = ["[Note]", "[Warning]", "[ERROR]", "[System]"];
+    error_log::is_entry(line)
+        || line.starts_with("InnoDB: ")
+        || LEVELS.iter().any(|level| line.contains(level))
 }
 
 /// `=====`, or the line with the printout's name where that was cut off.
@@ -107,7 +115,8 @@ mod tests {
         let failed = "2026-01-02  3:04:05 9 [ERROR] Slave SQL: Error 'Duplicate entry 'qqx' for key' on query. Query: 'insert into t values (\"qqy\", qqz)', Error_code: 1062\n";
         let told = "InnoDB: many active transactions running qqx\n";
         let place = "RECORD LOCKS";
-        let within = STATUS.replacen(place, &format!("{ENTRY}{failed}{told}{place}"), 1);
+        let odd = "acme 2026-01-02  3:04:05 [ERROR] Slave SQL: Error 'qqx'\n";
+        let within = STATUS.replacen(place, &format!("{ENTRY}{failed}{odd}{told}{place}"), 1);
         for text in [within.clone(), format!("{ENTRY}{within}{ENTRY}{within}")] {
             let redacted = redact(&text);
             assert!(!redacted.contains("qq"), "{redacted}");
