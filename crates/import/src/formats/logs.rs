@@ -245,6 +245,9 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             !is_over || text.ends_with(';') || !matches!(class, "" | "other")
         };
         if is_head {
+            // A statement of which the end was cut ends here, too.
+            let is_of_next = is_first_head(text) && statement.len() <= LEXED_BYTES_MAX;
+            is_in_statement &= !is_of_next || sql::is_open(&statement);
             statement.clear();
             is_over = false;
             is_behind_head |= !is_in_statement || sets_session(text);
@@ -279,6 +282,13 @@ fn slow_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         kept.push('\n');
     }
     kept
+}
+
+/// A line with which an entry begins, in all versions.
+fn is_first_head(text: &str) -> bool {
+    ["# Time:", "# User@Host:", "# Query_time:"]
+        .iter()
+        .any(|begin| text.starts_with(begin))
 }
 
 /// How many bytes somebody noted behind the end of a statement, in the last line of it: `select 1;   <-- ours`.
@@ -388,7 +398,18 @@ mod tests {
                 &super::read(LogKind::Slow, &crate::clean::lines(&text)).workload[0].digest;
             assert_eq!((digest.count, digest.classes.len()), (2, 1), "{text}");
         }
-        // Nor behind a head.
+        // Nor behind a head, whether the statement before has its end or not.
+        let cut = SLOW.replacen("'secret';\n", "'secret'\n", 1);
+        for place in [
+            "SET timestamp=1795255209;\n",
+            "# Query_time: 3.000000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 9\n",
+        ] {
+            let text = cut.replacen(place, &format!("{place}name = 'x' and pin = hunter2\n"), 1);
+            assert_ne!(text, cut);
+            let digest =
+                &super::read(LogKind::Slow, &crate::clean::lines(&text)).workload[0].digest;
+            assert_eq!((digest.count, digest.classes.len()), (2, 1), "{text}");
+        }
         for place in ["SET timestamp=1795255200;\n", "Rows_examined: 9\n"] {
             for remark in [
                 remark,
