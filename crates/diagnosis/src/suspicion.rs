@@ -84,12 +84,18 @@ const WEIGHT_FULL: f64 = 6.0;
 /// What a cause counts for, when suspicions are put in order, that follows from any other.
 const SYMPTOM_SHARE: f64 = 0.5;
 
+/// The same for a cause of which only the layers were seen or told of: nothing points at it.
+const NEAR_SHARE: f64 = 0.5;
+
 /// Share of a source in a cause's layers from which a sign that was not found there refuses nothing: its names are
 /// those of other versions, or inlined.
 const SAME_LAYER_MIN: f64 = 0.2;
 
 /// The layer of processors that have nothing to do.
 const SCHEDULER: &str = "kernel-scheduler";
+
+/// Part of the ids of witnesses that something is of a cause's layers.
+const OF_LAYER: &str = "of-layer-";
 
 /// The id of the witness that a text is like others.
 const LIKENESS: &str = "likeness";
@@ -310,9 +316,11 @@ impl Weights {
             .filter(|(weight, ..)| *weight >= WEIGHT_MIN)
             .collect();
         // What follows from anything is in many a story that is not about it.
-        let order = |(weight, cause, _): &(f64, &Cause, Said)| {
+        let order = |(weight, cause, said): &(f64, &Cause, Said)| {
             let is_symptom = cause.effect_of.iter().any(|id| id == ANY_CAUSE);
-            weight * if is_symptom { SYMPTOM_SHARE } else { 1.0 }
+            let is_near = said.iter().all(|(_, one)| one.id.contains(OF_LAYER));
+            let near = if is_near { NEAR_SHARE } else { 1.0 };
+            weight * near * if is_symptom { SYMPTOM_SHARE } else { 1.0 }
         };
         all.order_by(|left, right| order(right).total_cmp(&order(left)));
         all.truncate(SUSPICIONS_MAX);
@@ -430,5 +438,5 @@ fn of_layer(layer: &InLayer) -> Witness {
         Seen::Logs => format!("the logs tell of {words} ({name})"),
         seen => format!("{} are in {words} ({name})", seen.part(layer.share)),
     };
-    witness(layer.seen, layer.layer, says)
+    witness(layer.seen, &format!("{OF_LAYER}{}", layer.layer), says)
 }

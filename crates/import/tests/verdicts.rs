@@ -435,6 +435,24 @@ fn what_surrounds_a_server_points_at_causes() {
     }
 }
 
+/// A storm of connections has the same layer, and nothing here speaks of one.
+#[test]
+fn what_a_word_points_at_stands_before_what_is_only_near() {
+    for words in [
+        "Лимит соединений",
+        "Limit der Verbindungen",
+        "the connection limit",
+    ] {
+        let found = closely(&[&format!(
+            "{words}\n\n| Id | User | Host | db | Command | Time | State | Info |\n\
+             | 31 | shop | web:1 | shop | Sleep | 700 |  | NULL |\n\
+             | 32 | shop | web:2 | shop | Sleep | 640 |  | NULL |\n"
+        )]);
+        let first = found.first().map(|(cause, _)| cause.as_str());
+        assert_eq!(first, Some("max-connections"), "{words}: {found:?}");
+    }
+}
+
 /// The purge that begins is one of the last lines of a start; at its end, a server goes down.
 #[test]
 fn a_server_that_waits_for_the_purge_to_start_does_not_stop() {
