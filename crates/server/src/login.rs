@@ -286,7 +286,7 @@ mod tests {
         };
         let error = find_login(&options).unwrap_err().to_string();
         assert!(
-            error.starts_with("/nowhere/my.cnf: No such file"),
+            error.starts_with("the login cannot be read: /nowhere/my.cnf: No such file"),
             "{error}"
         );
     }

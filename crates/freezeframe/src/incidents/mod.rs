@@ -172,6 +172,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
         .filter_map(|path| path.file_stem().map(OsStr::to_owned))
         .collect();
     let mut caught: Vec<CapturedIncident> = Vec::new();
+    let mut unread: Vec<String> = Vec::new();
     let files = paths.len();
     for path in paths {
         memory::now_reading(&path);
@@ -181,11 +182,19 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
                 summary,
                 findings: None,
             }),
-            Err(error) => output::note(&error.to_string()),
+            Err(error) => unread.push(error.to_string()),
         }
     }
+    // There are files, and not one of them says anything: that must not look like a server that never stalled.
+    if let ([only], true) = (unread.as_slice(), caught.is_empty()) {
+        bail!("{only}");
+    }
+    unread.iter().for_each(|error| output::note(error));
     if caught.is_empty() && files > 0 {
-        bail!("{}: {}", dir.display(), none_readable(files));
+        bail!(
+            "{}: none of its {files} incidents can be read",
+            dir.display()
+        );
     }
     let all = caught.len();
     caught.retain(|one| {
@@ -244,14 +253,6 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
         ))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// There are files, and not one of them says anything: that must not look like a server that never stalled.
-fn none_readable(files: usize) -> String {
-    match files {
-        1 => "its only incident cannot be read".to_owned(),
-        files => format!("none of its {files} incidents can be read"),
-    }
 }
 
 /// Reads and judges each. Who looks on is told how far it is.

@@ -28,7 +28,7 @@ fn settings_keep_what_is_theirs() {
         (
             "variables.wsrep_cluster_address",
             "gcomm://acmedb1,acmedb2?gmcast.segment=1&hunter2",
-            "gcomm://<host>,<host>?gmcast.segment=1&<name>",
+            "gcomm://<host>,<host>?<schema>.<table>=1&<name>",
         ),
         ("variables.bind_address", "127.0.0.1", "127.0.0.1"),
         ("variables.bind_address", "10.1.2.3", "<addr>"),
