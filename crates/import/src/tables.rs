@@ -97,11 +97,16 @@ pub(crate) fn is_query(name: &str) -> bool {
 /// statement, one behind blanks is a field. Long names have none in front, and are known by their
 /// underscore.
 pub(crate) fn is_padded(text: &str, name: &str) -> bool {
-    name.contains('_') || text.len() < 200 && FIELDS.contains(&name.to_ascii_lowercase().as_str())
+    name.contains('_') || text.len() < 200 && is_session_field(name)
 }
 
-/// Fields of a processlist behind the statement or in front of it.
-const FIELDS: [&str; 12] = [
+/// A field of a session in a processlist, as any server has it.
+pub(crate) fn is_session_field(name: &str) -> bool {
+    FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field))
+}
+
+/// Fields of a processlist in all servers.
+const FIELDS: [&str; 23] = [
     "id",
     "user",
     "host",
@@ -111,9 +116,20 @@ const FIELDS: [&str; 12] = [
     "state",
     "info",
     "progress",
+    "time_ms",
     "stage",
+    "max_stage",
+    "memory_used",
+    "max_memory_used",
+    "examined_rows",
+    "sent_rows",
+    "query_id",
+    "info_binary",
+    "tid",
     "rows_sent",
     "rows_examined",
+    "rows_read",
+    "execution_engine",
 ];
 
 /// `Variable_name | Value`, `VARIABLE_NAME | VARIABLE_VALUE`; `variables_info` has other columns

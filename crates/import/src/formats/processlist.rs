@@ -11,11 +11,12 @@ use crate::format::{Next, Open};
 use crate::formats::states;
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::session_values::{field_value, is_of_server, value};
 use crate::table_rows::add_row;
 use crate::tables::{
-    cells, field, is_processlist_head, is_rule, is_vertical_row, null, without_code_marks,
+    cells, field, is_processlist_head, is_rule, is_session_field, is_vertical_row,
 };
-use crate::{times, value_notes};
+use crate::{own_sessions, times, value_notes};
 
 pub(crate) static FORMAT: Format = Format {
     id: "processlist",
@@ -105,38 +106,10 @@ fn continues(open: &Open, next: &Next<'_>) -> bool {
         || open.statement_goes_on(next)
 }
 
-/// Columns of the list in all servers, where a row is a paragraph.
-const FIELDS: [&str; 23] = [
-    "id",
-    "user",
-    "host",
-    "db",
-    "command",
-    "time",
-    "state",
-    "info",
-    "progress",
-    "time_ms",
-    "stage",
-    "max_stage",
-    "memory_used",
-    "max_memory_used",
-    "examined_rows",
-    "sent_rows",
-    "query_id",
-    "info_binary",
-    "tid",
-    "rows_sent",
-    "rows_examined",
-    "rows_read",
-    "execution_engine",
-];
-
 /// `        State: Waiting for global read lock`. Other names begin something else: `Device:` a table of iostat, `Mem:` a
 /// row of free.
 fn is_vertical_field(text: &str) -> bool {
-    field(text, 20)
-        .is_some_and(|(name, _)| FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field)))
+    field(text, 20).is_some_and(|(name, _)| is_session_field(name))
 }
 
 /// `Id: 12`, the first field of a session in a processlist.
@@ -385,10 +358,7 @@ impl<'a> Reader<'a> {
         self.sessions += rows.len();
         let after = self.lists * 1000;
         self.lists += 1;
-        let own: Vec<&Row> = own_session(&rows)
-            .into_iter()
-            .chain(rows.iter().filter(|row| is_of_collector(row)))
-            .collect();
+        let own = own_sessions::of(&rows);
         for row in &own {
             for text in [row.get("info"), row.get("state")] {
                 let words = lexicon::mentions(text);
@@ -404,66 +374,6 @@ impl<'a> Reader<'a> {
         let taken = server::processlist_taken(&rows, &ids);
         self.read.take("processlist", self.at, after, taken);
     }
-}
-
-/// The session that asked for the list by a query of its own. Several such are a load, and count.
-fn own_session(rows: &[Row]) -> Option<&Row> {
-    let mut asking = rows
-        .iter()
-        .filter(|row| has_in_any_case(row.get("info"), "information_schema.processlist"));
-    asking.next().filter(|_| asking.next().is_none())
-}
-
-/// What pt-stalk asks each second while it collects (its functions `lock_waits` and `transactions`), in small letters.
-const OF_COLLECTORS: [&str; 2] = [
-    "as who_blocks",
-    "sql_no_cache * from information_schema.innodb_",
-];
-
-fn is_of_collector(row: &Row) -> bool {
-    let mut own = OF_COLLECTORS.iter();
-    own.any(|own| has_in_any_case(row.get("info"), own))
-}
-
-/// Whether words in small letters stand in a text whatever its case. They are looked for by a sign in them, which most
-/// statements hardly have.
-fn has_in_any_case(text: &str, words: &str) -> bool {
-    let before = words.find('_').unwrap_or(0);
-    let Some(sign) = words.as_bytes().get(before) else {
-        return true;
-    };
-    let mut signs = memchr::memchr2_iter(*sign, sign.to_ascii_uppercase(), text.as_bytes());
-    signs.any(|at| {
-        let from = at.checked_sub(before);
-        let here = from.and_then(|from| text.get(from..from + words.len()));
-        here.is_some_and(|here| here.eq_ignore_ascii_case(words))
-    })
-}
-
-/// What a cell tells.
-fn value(cell: &str) -> &str {
-    null(without_code_marks(cell))
-}
-
-/// What a field of a row tells: names have no blanks, and behind one stands what somebody noted.
-fn field_value<'a>(name: &str, text: &'a str) -> &'a str {
-    let text = value(text);
-    let is_name = ["user", "host", "db"]
-        .iter()
-        .any(|one| name.eq_ignore_ascii_case(one));
-    if !is_name || SERVERS_OWN.contains(&text) {
-        return text;
-    }
-    text.split_whitespace().next().unwrap_or_default()
-}
-
-/// Users of the server's own sessions.
-const SERVERS_OWN: [&str; 2] = ["system user", "unauthenticated user"];
-
-/// Whether words may be the rest of a state that a mail or a terminal broke.
-fn is_of_server(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.all(|word| word.is_empty() || server_text::is_message_word(word))
 }
 
 /// A statement of several lines, and no rule of a table.
@@ -685,25 +595,5 @@ mod tests {
         let read = read(&clean::lines(&text));
         let at: Vec<_> = read.ticks.iter().map(|tick| tick.at).collect();
         assert_eq!(at, [Some(1_700_000_000_500), Some(1_700_000_001_500)]);
-    }
-
-    #[test]
-    fn words_are_found_in_any_case() {
-        for text in [
-            "select 1 AS Who_Blocks",
-            "as who_blocks",
-            "AAS WHO_BLOCKS x",
-        ] {
-            assert!(has_in_any_case(text, "as who_blocks"), "{text}");
-        }
-        for text in [
-            "",
-            "as who",
-            "as who block",
-            "ас who_blocks",
-            "é as who_blockß",
-        ] {
-            assert!(!has_in_any_case(text, "as who_blocks"), "{text}");
-        }
     }
 }
