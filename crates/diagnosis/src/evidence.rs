@@ -3,12 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use model::{BASELINE_MIN_MS, Incident, Millis, TextKind, Window};
-use serde::Deserialize;
+use model::{BASELINE_MIN_MS, Incident, ListView, Millis, TextKind, Window};
 
 use crate::frames::Frames;
 use crate::interned::Interned;
-use crate::list_view::ListView;
 use crate::meanings::Meanings;
 use crate::profile_samples::ProfileSamples;
 use crate::statuses::Status;
@@ -132,7 +130,12 @@ impl<'a> Evidence<'a> {
                 false => slices(stall, begin),
             },
             slices_and_after: with_after(stall, reach, begin),
-            processlists: read(incident, TextKind::Processlist, PROCESSLISTS_MAX),
+            processlists: read(
+                incident,
+                TextKind::Processlist,
+                PROCESSLISTS_MAX,
+                ListView::from_text,
+            ),
             semaphores: OnceCell::new(),
             statuses: OnceCell::new(),
             columns: Default::default(),
@@ -182,8 +185,15 @@ impl<'a> Evidence<'a> {
 
     /// The lists of waits for latches, oldest first.
     pub(crate) fn semaphores(&self) -> &[(Millis, Vec<PlacedWait>)] {
-        self.semaphores
-            .get_or_init(|| read(self.incident, TextKind::Semaphores, SEMAPHORES_MAX))
+        self.semaphores.get_or_init(|| {
+            let read_waits = |body: &str| serde_json::from_str(body).ok();
+            read(
+                self.incident,
+                TextKind::Semaphores,
+                SEMAPHORES_MAX,
+                read_waits,
+            )
+        })
     }
 
     /// What the functions of the stacks mean.
@@ -389,17 +399,18 @@ fn steps(stall: Window, slice: Millis, window: fn(Millis, Millis) -> Window) -> 
 
 /// Texts of a kind, of more than `most` an even selection. One that cannot be read is left out: it
 /// is no evidence.
-fn read<'a, T: Deserialize<'a>>(
+fn read<'a, T>(
     incident: &'a Incident,
     kind: TextKind,
     most: usize,
+    one: impl Fn(&'a str) -> Option<T>,
 ) -> Vec<(Millis, T)> {
     let texts = incident.texts.iter();
     let texts: Vec<_> = texts.filter(|timed| timed.text.kind() == kind).collect();
     let step = texts.len().div_ceil(most).max(1);
     let chosen = texts.into_iter().step_by(step);
     chosen
-        .filter_map(|timed| Some((timed.at, serde_json::from_str(timed.text.body()).ok()?)))
+        .filter_map(|timed| Some((timed.at, one(timed.text.body())?)))
         .collect()
 }
 

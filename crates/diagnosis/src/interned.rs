@@ -3,9 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::Millis;
-
-use crate::list_view::ListView;
+use model::{ListView, Millis};
 
 /// So far on the session of a moment is looked for among those of the moment before.
 const NEAR: usize = 3;

@@ -9,7 +9,7 @@ use crate::evidence::Evidence;
 use crate::measure::{Need, Sign, Test};
 use crate::once::once;
 use crate::provenance;
-use crate::sign::{self, Outcome};
+use crate::sign::{self, Instead, Outcome};
 use crate::verdict::{Finding, Level, Rejected, Witness};
 
 /// What came out for a cause.
@@ -56,7 +56,7 @@ const TIME_BEFORE: &str = "the time before the onset";
 pub(crate) struct Trial<'c> {
     pub(crate) cause: &'c Cause,
     tested: Tested<'c>,
-    needed: Needed,
+    needed: Needed<'c>,
 }
 
 impl<'c> Trial<'c> {
@@ -98,7 +98,15 @@ impl<'c> Trial<'c> {
         let against = || Tested::new(&cause.against, evidence);
         match self.needed {
             Needed::Met => {}
-            Needed::Missing(why, looked_in) => return rejected(why, looked_in, false),
+            Needed::Missing(group) => {
+                let not = tested.not.iter();
+                let not = not.filter(|(sign, _)| is_of_group(sign, group));
+                let (seen, looked_in): (Vec<String>, Vec<String>) = not
+                    .map(|(sign, instead)| (instead.words(sign, evidence), sign.source()))
+                    .unzip();
+                let why = format!("a necessary sign is missing: {}", seen.join(", and "));
+                return rejected(why, looked_in, false);
+            }
             Needed::Unknown(names) => {
                 let sources = names.iter().map(|name| provenance::source_of(name));
                 let mut sources: BTreeSet<String> = sources.collect();
@@ -157,7 +165,7 @@ pub(crate) fn open<'c>(
     let mut tested = Tested::new(&cause.witnesses, evidence);
     let (open, not) = tested.not.into_iter().partition(|(sign, _)| excused(sign));
     tested.not = not;
-    let open: Vec<(&Sign, String)> = open;
+    let open: Vec<(&Sign, Instead)> = open;
     let nothing_known = open.into_iter().map(|(sign, _)| (sign, BTreeSet::new()));
     tested.unknown.extend(nothing_known);
     if let Needed::Missing(..) = need(&cause.witnesses, &mut tested, evidence) {
@@ -181,7 +189,7 @@ pub(crate) fn undecided(cause: &Cause, evidence: &Evidence) -> Vec<String> {
 struct Tested<'c> {
     untested: Vec<&'c Sign>,
     holding: Vec<(&'c Sign, Witness)>,
-    not: Vec<(&'c Sign, String)>,
+    not: Vec<(&'c Sign, Instead)>,
     unknown: Vec<(&'c Sign, BTreeSet<String>)>,
 }
 
@@ -211,7 +219,7 @@ impl<'c> Tested<'c> {
             }
             match sign::test(one, evidence) {
                 Outcome::Holds(witness) => self.holding.push((one, witness)),
-                Outcome::Not(seen) => self.not.push((one, seen)),
+                Outcome::Not(instead) => self.not.push((one, instead)),
                 Outcome::Unknown(names)
                     if is_of_captures(&names) && !evidence.incident.is_imported() => {}
                 Outcome::Unknown(names) => self.unknown.push((one, names)),
@@ -248,16 +256,25 @@ fn may_tell_of_before(sign: &Sign) -> bool {
     }
 }
 
-enum Needed {
+enum Needed<'c> {
     Met,
-    /// Why not, in words, and where was looked.
-    Missing(String, Vec<String>),
+    /// Those of a group, or what is necessary by itself.
+    Missing(Option<&'c str>),
     /// Names of the signals and facts that are absent.
     Unknown(BTreeSet<String>),
 }
 
+/// Whether one of a group is needed, and this is one; without a group, whether it is necessary by itself.
+fn is_of_group(sign: &Sign, group: Option<&str>) -> bool {
+    match (&sign.need, group) {
+        (Need::Necessary, None) => true,
+        (Need::OneOf(name), Some(group)) => name == group,
+        _ => false,
+    }
+}
+
 /// Tests what is needed, up to what is missing.
-fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> Needed {
+fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> Needed<'c> {
     let mut absent: Option<BTreeSet<String>> = None;
     let needs: BTreeSet<Option<&str>> = signs
         .iter()
@@ -268,11 +285,7 @@ fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> 
         })
         .collect();
     for group in needs {
-        let of_group = |sign: &Sign| match (&sign.need, group) {
-            (Need::Necessary, None) => true,
-            (Need::OneOf(name), Some(group)) => name == group,
-            _ => false,
-        };
+        let of_group = |sign: &Sign| is_of_group(sign, group);
         tested.test(evidence, of_group);
         if tested.unknown.iter().any(|(sign, _)| of_group(sign)) {
             tested.test(evidence, |sign| matches!(sign.need, Need::InsteadOf(_)));
@@ -281,12 +294,6 @@ fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> 
         let replaced = |sign: &Sign| of_group(sign) && tested.has_stand_in(sign);
         let holds = tested.holding.iter().any(|(sign, _)| of_group(sign))
             || tested.unknown.iter().any(|(sign, _)| replaced(sign));
-        let (not, looked_in): (Vec<&str>, Vec<String>) = tested
-            .not
-            .iter()
-            .filter(|(sign, _)| of_group(sign))
-            .map(|(sign, seen)| (seen.as_str(), sign.source()))
-            .unzip();
         let unknown: Vec<&BTreeSet<String>> = tested
             .unknown
             .iter()
@@ -294,12 +301,11 @@ fn need<'c>(signs: &'c [Sign], tested: &mut Tested<'c>, evidence: &Evidence) -> 
             .map(|(_, names)| names)
             .collect();
         let missing = match group {
-            None => !not.is_empty(),
+            None => tested.not.iter().any(|(sign, _)| of_group(sign)),
             Some(_) => !holds && unknown.is_empty(),
         };
         if missing {
-            let why = format!("a necessary sign is missing: {}", not.join(", and "));
-            return Needed::Missing(why, looked_in);
+            return Needed::Missing(group);
         }
         let open = match group {
             None => !unknown.is_empty(),

@@ -40,7 +40,6 @@ mod grouped;
 mod human;
 mod interned;
 mod judge;
-mod list_view;
 mod meanings;
 mod measure;
 mod mechanism;

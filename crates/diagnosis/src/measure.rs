@@ -57,6 +57,15 @@ impl Sign {
         }
     }
 
+    /// What its number is, in words.
+    pub(crate) fn words(&self) -> String {
+        match &self.test {
+            Test::Signals(test) => test.text.clone(),
+            Test::Call(call) => call.function.words(false),
+            Test::Fact(test) => test.name.clone(),
+        }
+    }
+
     /// The function that it asks.
     pub(crate) fn call(&self) -> Option<&Call> {
         match &self.test {
@@ -281,11 +290,10 @@ pub(crate) struct Measured {
     pub(crate) limits: Limits,
     /// Only a part was shown: it proves nothing.
     pub(crate) is_part: bool,
-    /// What the number is, in words.
-    pub(crate) what: String,
     /// The thing that it is about.
     pub(crate) each: Option<String>,
-    pub(crate) source: String,
+    /// Where it is not the sign's.
+    pub(crate) source: Option<String>,
     /// The baseline is the average since the server's start. That can make a sign sure, and not deny it: what is wrong may
     /// be so since the start.
     pub(crate) since_start: bool,
@@ -298,13 +306,8 @@ impl Measured {
             baseline,
             limits: sign.limits,
             is_part: false,
-            what: match &sign.test {
-                Test::Signals(test) => test.text.clone(),
-                Test::Call(call) => call.function.words(false),
-                Test::Fact(test) => test.name.clone(),
-            },
             each: None,
-            source: sign.source(),
+            source: None,
             since_start: false,
         }
     }

@@ -18,10 +18,66 @@ use crate::verdict::Witness;
 pub(crate) enum Outcome {
     /// The sign is there.
     Holds(Witness),
-    /// It was looked for with sufficient evidence and is not there; what was seen instead.
-    Not(String),
+    /// It was looked for with sufficient evidence and is not there.
+    Not(Instead),
     /// The evidence is absent: names of signals or facts.
     Unknown(BTreeSet<String>),
+}
+
+/// What was seen instead of a sign. Most causes lack one, and few are told of: it is put in words for those.
+#[derive(Debug, Clone)]
+pub(crate) struct Instead {
+    /// The thing that was looked at.
+    each: Option<String>,
+    seen: Other,
+}
+
+/// What a number was that does not hold.
+#[derive(Debug, Clone)]
+enum Other {
+    /// In words.
+    Text(String),
+    /// While the conditions of the sign were not met.
+    Idle(f64),
+    Nothing,
+    NotAllTheTime,
+    Limit(f64, f64),
+    Baseline(f64, f64),
+}
+
+impl Instead {
+    fn text(text: String) -> Self {
+        Self {
+            each: None,
+            seen: Other::Text(text),
+        }
+    }
+
+    pub(crate) fn words(&self, sign: &Sign, evidence: &Evidence) -> String {
+        let mut what = sign.words();
+        if let Some(name) = &self.each {
+            what = what.replace('*', name);
+        }
+        let shown = |number: f64| human::show(number, sign.show);
+        let says = match &self.seen {
+            Other::Text(text) => text.clone(),
+            Other::Idle(value) => {
+                let value = shown(*value);
+                format!("{what} was {value} while its conditions were not met")
+            }
+            Other::Nothing => format!("{what} had nothing to count"),
+            Other::NotAllTheTime => format!("{what} was not so all the time"),
+            Other::Limit(value, limit) => {
+                let (value, limit) = (shown(*value), shown(*limit));
+                format!("{what} was {value}, the limit is {limit}")
+            }
+            Other::Baseline(value, baseline) => {
+                let (value, baseline) = (shown(*value), shown(*baseline));
+                format!("{what} was {value}, against {baseline} {BEFORE}")
+            }
+        };
+        compared(says, evidence)
+    }
 }
 
 /// Tests a sign.
@@ -49,8 +105,8 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
                 }
             }
             _ if one.since_start => {}
-            Judged::Not(text) => {
-                not.get_or_insert(text);
+            Judged::Not(seen) => {
+                not.get_or_insert((one, seen));
             }
             Judged::Unknown(names) => unknown.extend(names),
         }
@@ -59,7 +115,10 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
         (Some((one, value, limit)), _) => {
             Outcome::Holds(witness(sign, one, value, limit, evidence))
         }
-        (None, Some(text)) => Outcome::Not(compared(text, evidence)),
+        (None, Some((one, seen))) => Outcome::Not(Instead {
+            each: one.each.clone().filter(|_| sign.each),
+            seen,
+        }),
         (None, None) => Outcome::Unknown(unknown),
     }
 }
@@ -87,7 +146,7 @@ fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evide
     let reaches_its_own = sign.limits.above.is_none_or(|above| value >= above);
     Witness {
         id: sign.id.clone(),
-        source: one.source.clone(),
+        source: one.source.clone().unwrap_or_else(|| sign.source()),
         says: match one.since_start {
             true => says.replace(BEFORE, "on average since its start"),
             false => compared(says, evidence),
@@ -111,8 +170,8 @@ enum Judged {
         value: f64,
         limit: f64,
     },
-    /// Why the limit does not hold.
-    Not(String),
+    /// The limit does not hold.
+    Not(Other),
     /// The names of what is missing; none when only the time before the onset is.
     Unknown(BTreeSet<String>),
 }
@@ -122,9 +181,8 @@ enum Judged {
 /// A sign that was not found counts as not there only when it could be looked for in at least half
 /// of the windows: a record with holes cannot say that something was not there.
 fn judge(sign: &Sign, one: &Measured) -> Judged {
-    let (limits, what, seen) = (&one.limits, &one.what, &one.seen);
+    let (limits, seen) = (&one.limits, &one.seen);
     let over = sign.over;
-    let shown = |number: f64| human::show(number, sign.show);
     let windows = seen.len();
     let mut numbers = Vec::new();
     let mut idle = Vec::new();
@@ -146,11 +204,11 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
         }
     }
     let measured = numbers.len() + idle.len() + nothing;
-    let not = |text: String| {
+    let not = |seen: Other| {
         if measured * 2 < windows {
             Judged::Unknown(missing.clone())
         } else {
-            Judged::Not(text)
+            Judged::Not(seen)
         }
     };
     let largest = limits.wants_high() != (over == Over::Every);
@@ -159,24 +217,21 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
         numbers.iter().copied().reduce(pick)
     };
     let Some(value) = extreme(&numbers) else {
-        return match extreme(&idle).map(shown) {
-            Some(value) => not(format!(
-                "{what} was {value} while its conditions were not met"
-            )),
-            None if nothing > 0 => not(format!("{what} had nothing to count")),
+        return match extreme(&idle) {
+            Some(value) => not(Other::Idle(value)),
+            None if nothing > 0 => not(Other::Nothing),
             None => Judged::Unknown(missing),
         };
     };
-    let was = || format!("{what} was {}", shown(value));
     if over == Over::Every && measured * 2 < windows {
         return Judged::Unknown(missing);
     }
     if over == Over::Every && !idle.is_empty() {
-        return not(format!("{what} was not so all the time"));
+        return not(Other::NotAllTheTime);
     }
     let above = limits.above.filter(|limit| value < *limit);
     if let Some(limit) = above.or(limits.below.filter(|limit| value > *limit)) {
-        return not(format!("{}, the limit is {}", was(), shown(limit)));
+        return not(Other::Limit(value, limit));
     }
     let relative = limits.times_baseline.or(limits.at_most_times_baseline);
     let absolute = limits.above.or(limits.below);
@@ -200,11 +255,7 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
                     value,
                     limit: absolute.unwrap_or(limit),
                 },
-                false => not(format!(
-                    "{}, against {} before the onset",
-                    was(),
-                    shown(baseline)
-                )),
+                false => not(Other::Baseline(value, baseline)),
             }
         }
         (None, Some(limit)) if limits.baseline_optional => Judged::Holds { value, limit },

@@ -1,6 +1,8 @@
 //! The statuses of InnoDB in a record, taken apart into sections and lines once: several signs look
 //! at each.
 
+use std::ops::Range;
+
 use memchr::memmem;
 use model::{Incident, Millis, TextKind};
 
@@ -24,14 +26,13 @@ pub(crate) struct Status<'a> {
     pub(crate) text: &'a str,
     /// What stands before the first heading, and then section by section.
     sections: Vec<Section<'a>>,
-    /// It was not cut off.
-    is_whole: bool,
+    /// Where its last line stands; nothing when that was cut off.
+    end: Option<usize>,
 }
 
-#[derive(Default)]
 struct Section<'a> {
     heading: Option<&'a str>,
-    lines: Vec<&'a str>,
+    text: &'a str,
 }
 
 impl<'a> Status<'a> {
@@ -44,39 +45,33 @@ impl<'a> Status<'a> {
             .collect()
     }
 
+    /// A heading stands alone between two rules, which are of the sections before and behind it.
     fn new(at: Millis, text: &'a str) -> Self {
         let mut sections = Vec::new();
-        let mut section = Section::default();
-        let mut is_whole = false;
-        // Looked for in the text first: in each line it takes longer than all else that is done with it.
-        let end = memmem::find(text.as_bytes(), END.as_bytes()).unwrap_or(text.len());
-        let mut lines = text.lines().take(LINES_MAX).peekable();
-        let mut after_rule = false;
-        while let Some(line) = lines.next() {
-            let is_line_a_rule = is_rule(line);
-            if after_rule
-                && !is_line_a_rule
-                && lines.peek().is_some_and(|next| is_rule(next))
+        let (mut heading, mut begin) = (None, 0);
+        let mut behind = None;
+        for rule in rules(text) {
+            let between = behind.map(|behind| (behind, &text[behind..rule.start]));
+            behind = Some(rule.end);
+            if let Some((behind, line)) = between
                 && !line.trim().is_empty()
+                && line.lines().count() == 1
             {
-                let next = Section {
-                    heading: Some(line.trim()),
-                    lines: Vec::new(),
-                };
-                sections.push(std::mem::replace(&mut section, next));
-            } else if offset_behind(line, text) > end && line.contains(END) {
-                is_whole = true;
-            } else {
-                section.lines.push(line);
+                let text = &text[begin..behind];
+                sections.push(Section { heading, text });
+                (heading, begin) = (Some(line.trim()), rule.start);
             }
-            after_rule = is_line_a_rule;
         }
-        sections.push(section);
+        let rest = &text[begin..];
+        sections.push(Section {
+            heading,
+            text: rest,
+        });
         Self {
             at,
             text,
             sections,
-            is_whole,
+            end: memmem::find(text.as_bytes(), END.as_bytes()),
         }
     }
 
@@ -90,14 +85,32 @@ impl<'a> Status<'a> {
             (Some(_), None) => false,
         };
         let mut known = self.sections.iter().filter(is_it).peekable();
-        let is_known = self.is_whole || known.peek().is_some();
-        is_known.then(|| known.flat_map(|section| section.lines.iter().copied()))
+        let is_known = self.end.is_some() || known.peek().is_some();
+        let (text, end) = (self.text, self.end.unwrap_or(self.text.len()));
+        let is_end = move |line: &str| offset_behind(line, text) > end && line.contains(END);
+        let lines = known.flat_map(|section| section.text.lines());
+        is_known.then(|| lines.filter(move |line| !is_end(line)).take(LINES_MAX))
     }
 }
 
 /// Where in a text one of its lines ends.
 fn offset_behind(line: &str, text: &str) -> usize {
     line.as_bytes().as_ptr_range().end as usize - text.as_ptr() as usize
+}
+
+/// Where the rules of a text stand, each with the end of its line. They are looked for as dashes: most lines have none.
+fn rules(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut behind = 0;
+    let lines = memmem::find_iter(text.as_bytes(), "---").filter_map(move |dashes| {
+        if dashes < behind {
+            return None;
+        }
+        let start = text[..dashes].rfind('\n').map_or(0, |before| before + 1);
+        let length = text[dashes..].find('\n');
+        behind = length.map_or(text.len(), |length| dashes + length + 1);
+        Some(start..behind)
+    });
+    lines.filter(|line| is_rule(&text[line.clone()]))
 }
 
 /// The lines of dashes around a heading.

@@ -1,5 +1,6 @@
 //! What an incident tells of who did what, at the moment of the stall that shows most.
 
+use memchr::memmem;
 use model::{Holder, HolderBy, Incident, Millis, ProcessList, Session, TextKind};
 use server_text::activity::{self, Takes};
 use server_text::innodb::{self, ActiveTransaction, InnodbStatus};
@@ -77,7 +78,7 @@ impl<'a> Scene<'a> {
         let statuses = statuses
             .filter(|timed| timed.text.kind() == TextKind::InnodbStatus && in_stall(timed.at))
             .take(STATUSES_MAX);
-        let waits = |text: &str| text.matches(innodb::LOCK_WAIT).count();
+        let waits = |text: &str| memmem::find_iter(text.as_bytes(), innodb::LOCK_WAIT).count();
         let most_waits = statuses.max_by_key(|timed| (waits(timed.text.body()), timed.at));
         let status = most_waits.map(|timed| (timed.at, innodb::parse(timed.text.body())));
         let tables = incident.stacks.locks.iter();

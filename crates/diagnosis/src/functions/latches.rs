@@ -162,7 +162,7 @@ impl Function for Latches {
         measured.each = Some(each.unwrap_or_else(|| "no latch".to_owned()));
         // An error log that tells of waits is one source with its other lines.
         if evidence.captured("semaphores") == Some("error log") {
-            measured.source = ERROR_LOG.to_owned();
+            measured.source = Some(ERROR_LOG.to_owned());
         }
         if self.counting == Counting::Waits && evidence.is_part("innodb") {
             measured.limits = sign.limits.in_part();

@@ -122,7 +122,7 @@ impl Function for Lock {
             None => (absent(STACKS), None, STACKS),
         };
         let mut measured = Measured::over_stall(sign, evidence, seen, before);
-        measured.source = source.to_owned();
+        measured.source = Some(source.to_owned());
         measured.each = Some(each.unwrap_or_else(|| "none".to_owned()));
         let are_threads = matches!(self.counting, Counting::Waiters | Counting::Waiting);
         match (are_threads, evidence.is_part("stacks")) {

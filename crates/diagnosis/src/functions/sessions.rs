@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{OrderBy, ProcessList, Window};
+use model::{ListView, OrderBy, ProcessList, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
 use crate::evidence::{Column, Evidence};
 use crate::human::Show;
-use crate::list_view::ListView;
 use crate::measure::{Function, Kind, Measured, Sign, Taken, known};
 use crate::named::Seen;
 use crate::names::NamePattern;

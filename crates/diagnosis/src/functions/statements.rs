@@ -166,7 +166,7 @@ impl Function for Statements {
         };
         let mut measured = Measured::over_stall(sign, evidence, seen, baseline);
         if let Some((source, _)) = WAYS.iter().find(|(_, known)| Some(known) == way) {
-            measured.source = (*source).to_owned();
+            measured.source = Some((*source).to_owned());
         }
         measured
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Outcome;
+use super::{Instead, Outcome};
 use crate::evidence::Evidence;
 use crate::human;
 use crate::measure::{FactTest, Sign, Wanted};
@@ -12,12 +12,12 @@ use crate::verdict::Witness;
 pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
     let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
         return match evidence.lacks(&test.name) {
-            true => Outcome::Not(format!("the server has no {}", test.name)),
+            true => Outcome::Not(Instead::text(format!("the server has no {}", test.name))),
             false => Outcome::Unknown(BTreeSet::from([test.name.clone()])),
         };
     };
     if !test.holds(value) {
-        return Outcome::Not(format!("{} is {value}", test.name));
+        return Outcome::Not(Instead::text(format!("{} is {value}", test.name)));
     }
     let number = value.parse::<f64>().ok();
     let limit = match test.wanted {

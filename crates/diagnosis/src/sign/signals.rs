@@ -113,9 +113,6 @@ fn one(
     let all = by_usual.into_iter();
     let all = all.chain([Measured::new(sign, seen, baseline)]);
     all.map(|mut one| {
-        if let Some(name) = &each {
-            one.what = one.what.replace('*', name);
-        }
         one.each = each.clone();
         match is_crowd(&test.expression) {
             true => one.of_crowd(evidence),
