@@ -44,6 +44,12 @@ pub(super) fn path(pseudonyms: &mut Pseudonyms<'_>, path: &str) -> String {
     format!("{}{end}", parts.join("/"))
 }
 
+/// Whether each part of a path is one that every host may have.
+pub fn is_known_path(path: &str) -> bool {
+    path.split('/')
+        .all(|part| part.is_empty() || is_known_component(part))
+}
+
 /// A folder or a file that tells nothing of whose it is, or is renamed already.
 pub(super) fn is_known_component(part: &str) -> bool {
     let lower = part.to_ascii_lowercase();

@@ -56,6 +56,27 @@ pub(crate) fn own_directory(id: &str) -> Option<&'static Path> {
     directory.filter(|path| known.extended.own.contains(id) && *path != Path::new(DEFAULT_DIR))
 }
 
+/// The names and titles of the user's own causes, as far as a built-in one has another.
+pub(crate) fn own_words() -> Vec<&'static str> {
+    let own = &known().extended.own;
+    let causes = catalogue().causes().iter();
+    let words = causes
+        .filter(|cause| own.contains(&cause.id))
+        .flat_map(|cause| {
+            let built_in = Catalogue::builtin().get(&cause.id);
+            let id = built_in.is_none().then_some(cause.id.as_str());
+            let is_same = built_in.is_some_and(|known| known.title == cause.title);
+            let title = (!is_same).then_some(cause.title.as_str());
+            [id, title].into_iter().flatten()
+        });
+    words.collect()
+}
+
+/// Whether a cause is one that comes with the program.
+pub(crate) fn is_built_in(id: &str) -> bool {
+    Catalogue::builtin().get(id).is_some()
+}
+
 /// Fails when root would act on a cause that somebody else may have written.
 pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
     let known = known();
@@ -75,7 +96,10 @@ pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
 /// is told on standard error, and the file is left out: a mistake in a cause must not stop a
 /// recorder.
 pub(crate) fn use_directory(named: Option<&Path>, config: &Config) {
-    let _ = CATALOGUE.set(read_known(&directory(named, Some(config))));
+    // What is wrong with a file is told once.
+    if CATALOGUE.get().is_none() {
+        let _ = CATALOGUE.set(read_known(&directory(named, Some(config))));
+    }
     // Reading takes several times what the catalogue keeps.
     kernel::heap::give_back();
 }

@@ -11,9 +11,11 @@ use serde_json::Value;
 use server::{find_login, option_values};
 
 use super::collect::{self, SERVICE};
+use super::met;
 use super::scrub::Scrub;
 use super::settings::{self, Text};
 use crate::args::SupportBundle;
+use crate::causes;
 use crate::config::Config;
 use crate::targets::login_options;
 
@@ -24,7 +26,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const UNIT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Labels of metrics whose values are words of ours.
-const OWN_LABELS: [&str; 5] = ["cause", "format", "version", "what", "why"];
+const OWN_LABELS: [&str; 4] = ["format", "version", "what", "why"];
+
+/// Labels of metrics whose values are names, and whose own names are words of ours.
+const NAMING_LABELS: [&str; 3] = ["cause", "hook", "server"];
 
 /// What is known before anything is collected.
 pub(super) fn of_login(scrub: &mut Scrub, args: &SupportBundle, config: &Config) {
@@ -56,6 +61,27 @@ pub(super) fn of_login(scrub: &mut Scrub, args: &SupportBundle, config: &Config)
     }
     for secret in crate::hooks::secrets(&config.hooks) {
         scrub.add_secret("secret of a hook", &secret);
+    }
+}
+
+/// The paths that were said to the bundle itself.
+pub(super) fn of_paths<'p>(scrub: &mut Scrub, paths: impl IntoIterator<Item = &'p Path>) {
+    for path in paths {
+        met::path(&path.to_string_lossy(), scrub);
+    }
+}
+
+/// An owner's causes: names and titles that are in no catalogue but his.
+pub(super) fn of_causes(scrub: &mut Scrub) {
+    for word in causes::own_words() {
+        scrub.add_name("name", word);
+    }
+}
+
+/// A cause that a list of stalls or a metric names. Its file may be gone by now.
+pub(super) fn of_cause(scrub: &mut Scrub, id: &str) {
+    if !causes::is_built_in(id) {
+        scrub.add_name("name", id);
     }
 }
 
@@ -213,15 +239,44 @@ pub(super) fn of_incident(scrub: &mut Scrub, id: &str) {
     }
 }
 
-/// Servers, hooks and an owner's labels in metrics.
+/// Servers, hooks, causes and an owner's labels in metrics.
 pub(super) fn of_metrics(scrub: &mut Scrub, text: &str) {
     for (name, value) in text.lines().flat_map(labels) {
         match name {
             "server" => of_server(scrub, value),
+            "cause" => of_cause(scrub, value),
             name if OWN_LABELS.contains(&name) => {}
             _ => scrub.add_name("name", value),
         }
     }
+}
+
+/// Metrics with other names for an owner's labels. They are renamed where they stand: he may call one `version`, which is
+/// a word of every part.
+pub(super) fn without_label_names(scrub: &Scrub, text: &str) -> String {
+    let lines = text.lines();
+    lines
+        .map(|line| without_label_names_of(scrub, line) + "\n")
+        .collect()
+}
+
+fn without_label_names_of(scrub: &Scrub, line: &str) -> String {
+    let mut renamed = String::new();
+    let mut rest = line;
+    for (name, value) in labels(line) {
+        let Some((head, behind)) = rest.split_once(&format!("{name}=\"")) else {
+            break;
+        };
+        renamed += head;
+        renamed += &match OWN_LABELS.contains(&name) || NAMING_LABELS.contains(&name) {
+            true => name.to_owned(),
+            false => scrub.pseudonym("name", name),
+        };
+        renamed += "=\"";
+        renamed += value;
+        rest = behind.get(value.len()..).unwrap_or_default();
+    }
+    renamed + rest
 }
 
 /// The labels of a line of metrics, as they stand there: `name{a="b",c="d\"e"} 1`.
@@ -352,5 +407,26 @@ mod tests {
         assert_eq!(labels("# HELP x {y=\"z\"}"), []);
         assert_eq!(labels("x 1"), []);
         assert_eq!(labels("x{server=\"a"), []);
+    }
+
+    #[test]
+    fn names_of_an_owners_labels_get_other_names() {
+        let scrub = Scrub::new(b"0123456789abcdef");
+        let text = "# HELP x y\nup{server=\"a\"} 1\ninfo{server=\"a\",plumteam=\"b\\\"\",version=\"x\"} 1\nz 1\n";
+        let renamed = without_label_names(&scrub, text);
+        let name = scrub.pseudonym("name", "plumteam");
+        assert_eq!(renamed, text.replace("plumteam", &name));
+    }
+
+    #[test]
+    fn a_cause_that_is_in_no_catalogue_of_ours_is_somebodys() {
+        let mut scrub = Scrub::new(b"0123456789abcdef");
+        let metrics = "incidents_total{server=\"3306\",cause=\"plumword-batch\"} 1\n\
+                       incidents_total{server=\"3306\",cause=\"row-lock-pileup\"} 1\n\
+                       incidents_total{server=\"3306\",cause=\"\"} 1\n";
+        of_metrics(&mut scrub, metrics);
+        let clean = scrub.clean(metrics);
+        assert!(!clean.contains("plumword"), "{clean}");
+        assert!(clean.contains("cause=\"row-lock-pileup\""), "{clean}");
     }
 }

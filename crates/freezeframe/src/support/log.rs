@@ -1,7 +1,6 @@
 //! The recorder's journal, without what other programs and addresses brought into it.
 
-use std::net::{IpAddr, SocketAddr};
-
+use super::met;
 use super::scrub::Scrub;
 
 /// What stands behind these in a line was printed by a hook's program: earlier recorders logged it.
@@ -10,18 +9,10 @@ const PRINTED: [&str; 2] = ["exit status ", "exit status: "];
 /// What stands for it.
 const LEFT_OUT: &str = ": (what it printed is left out)";
 
-/// The lines as they may be shown, but for the names that are known. The addresses in them are to be taken out.
+/// The lines as they may be shown, but for the names that are known. The addresses and paths in them are to be
+/// taken out.
 pub(super) fn shown(log: &str, scrub: &mut Scrub) -> String {
-    for word in log.split_whitespace() {
-        let word = word.trim_matches(|c: char| ",;()'\"".contains(c));
-        let word = word.strip_suffix(':').unwrap_or(word);
-        let is_address = word.parse::<IpAddr>().is_ok();
-        if is_address {
-            scrub.add_host(word);
-        } else if let Ok(address) = word.parse::<SocketAddr>() {
-            scrub.add_host(&address.ip().to_string());
-        }
-    }
+    met::learn(log, scrub);
     let lines = log
         .lines()
         .map(|line| without_quotes(&without_paths(&without_output(line))) + "\n");
@@ -126,7 +117,7 @@ mod tests {
         for kept in [
             "exit status: 1: (what it printed is left out)\n",
             "exit status 75: (what it printed is left out)\n",
-            "it printed 7 bytes, see /x/y.output\n",
+            "it printed 7 bytes, see dir_",
             "fleet: https://… no answer, '…', later\n",
             ":3306, from addr_",
         ] {

@@ -4,6 +4,7 @@ mod collect;
 mod directory;
 mod known;
 mod log;
+mod met;
 mod scrub;
 mod settings;
 mod tar;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use crate::args::SupportBundle;
 use crate::config::Config;
 use crate::episodes::{self, Episode};
-use crate::{export, self_test, shell};
+use crate::{causes, export, self_test, shell};
 
 use self::collect::SERVICE;
 use self::scrub::Scrub;
@@ -108,7 +109,11 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     let config_path = Config::path(args.server.config.as_deref());
     // A configuration that is wrong is what a bundle may be needed for.
     let config = Config::load(args.server.config.as_deref()).unwrap_or_default();
-    let dir = config.directory(args.dir.as_deref());
+    causes::use_directory(None, &config);
+    // What is found in it is told by its path, which is known in this form.
+    let named_dir = args.dir.as_deref().map(whole);
+    let named_config = args.server.config.as_deref().map(whole);
+    let dir = config.directory(named_dir.as_deref());
     let (shown, texts) = match &config_path {
         Some(path) => settings::shown(path),
         None => (
@@ -120,6 +125,16 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     let mut scrub = Scrub::new(&salt);
     known::of_login(&mut scrub, args, &config);
     known::of_settings(&mut scrub, &texts);
+    known::of_causes(&mut scrub);
+    let server = &args.server;
+    let paths = [
+        &server.socket,
+        &server.password_file,
+        &server.defaults_file,
+        &named_config,
+    ];
+    let paths = paths.into_iter().flatten().map(PathBuf::as_path);
+    known::of_paths(&mut scrub, paths.chain([dir.as_path()]));
     let tells_all = known::of_service(&mut scrub, &dir);
     let frames = latest(&dir);
     for (_, summary) in &frames {
@@ -133,17 +148,23 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
         if let Some(id) = &stall.incident {
             known::of_incident(&mut scrub, id);
         }
+        known::of_cause(&mut scrub, stall.cause.as_deref().unwrap_or_default());
     }
     let listed = directory::listed(&dir, &mut scrub);
     progress("check");
     let checked = check(args);
     known::of_check(&mut scrub, checked.as_deref().unwrap_or_default());
+    met::learn(checked.as_deref().unwrap_or_default(), &mut scrub);
+    progress("self-test");
+    let tested = self_test::test(named_dir.as_deref(), named_config.as_deref()).as_json();
+    met::learn(&tested.to_string(), &mut scrub);
     progress("log and metrics");
     let metrics = match config.listen {
         Some(listen) => collect::metrics(listen),
         None => Err("no status address is configured (listen)".to_owned()),
     };
     known::of_metrics(&mut scrub, metrics.as_deref().unwrap_or_default());
+    let metrics = metrics.map(|metrics| known::without_label_names(&scrub, &metrics));
     let journal = [
         "--unit=freezeframe",
         "--no-pager",
@@ -165,9 +186,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     parts.add("README.txt", Ok(README.to_owned()));
     parts.add_json("version.json", &version());
     parts.add("configuration.toml", Ok(shown));
-    progress("self-test");
-    let tested = self_test::test(args.dir.as_deref(), args.server.config.as_deref());
-    parts.add_json("self-test.json", &tested.as_json());
+    parts.add_json("self-test.json", &tested);
     parts.add("check.json", checked);
     parts.add("log.txt", log);
     let unit = "--property=ActiveState,SubState,Result,NRestarts,ExecMainStatus,MemoryCurrent,CPUUsageNSec,ActiveEnterTimestamp";
@@ -184,6 +203,11 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     store::write_private(&path, &bytes)?;
     print_result(args.json, &path, &bytes, &parts.parts)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The whole path of one that was said.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn progress(what: &str) {

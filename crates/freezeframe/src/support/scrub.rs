@@ -22,7 +22,9 @@ const NAME_BYTES_MIN: usize = 2;
 const PIECE_BYTES_MIN: usize = 8;
 
 /// Words of our own, which name nobody.
-const OWN: [&str; 7] = [
+const OWN: [&str; 9] = [
+    "/etc/freezeframe",
+    "/etc/freezeframe/freezeframe.toml",
     "freezeframe",
     "localhost",
     "127.0.0.1",
@@ -106,6 +108,11 @@ impl Scrub {
             salt: salt.to_owned(),
             known: Vec::new(),
         }
+    }
+
+    /// What stands for a name of this kind.
+    pub(super) fn pseudonym(&self, kind: &str, name: &str) -> String {
+        pseudonym(&self.salt, kind, name)
     }
 
     /// A name of this kind, which shows in front of what stands for it.
