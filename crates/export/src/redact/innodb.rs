@@ -6,7 +6,7 @@ use regex::Regex;
 use server_text::innodb::{StatusPart, rewrite};
 
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{names, statement, text, well_known};
+use super::{names, pieces, statement, states, text, well_known};
 
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
     let renamed = rewrite(body, &mut |part, lines| match part {
@@ -15,7 +15,9 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
         // What was taken for a line of InnoDB's may be one of a settings file pasted behind a status.
         StatusPart::Own => {
             let renamed = own(pseudonyms, lines);
-            text::rename(pseudonyms, &renamed)
+            let renamed = text::rename(pseudonyms, &renamed);
+            let renamed = pseudonyms.sweep(&renamed).into_owned();
+            known_only(pseudonyms, &renamed)
         }
     });
     pseudonyms.sweep(&renamed).into_owned()
@@ -26,30 +28,70 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
 fn thread(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static ID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"query id \d+ ?").ok());
     let Some(id) = ID.as_ref().and_then(|form| form.find(line)) else {
-        return line.to_owned();
+        return known_only(pseudonyms, line);
     };
     let (head, tail) = line.split_at(id.end());
+    let head = known_only(pseudonyms, head);
     let mut words_: Vec<String> = tail.split(' ').map(str::to_owned).collect();
     let is_address = |word: &str| word.parse::<std::net::IpAddr>().is_ok();
     let first = words_.first().cloned().unwrap_or_default();
     let second = words_.get(1).cloned().unwrap_or_default();
-    let is_system = first == "system" && second == "user" || first == "event_scheduler";
-    if is_state(pseudonyms, &first) || is_system {
-        return line.to_owned();
-    }
-    let user = match is_address(&second) && words_.len() > 2 {
-        true => 2,
-        false => 1,
-    };
-    for (index, word) in words_.iter_mut().enumerate().take(user + 1) {
-        *word = match index == user {
-            // The user may be anonymous, and then it is the state.
-            true if is_state(pseudonyms, word) => word.clone(),
-            true => names::user_(pseudonyms, word),
-            false => names::host_(pseudonyms, word),
+    // Where the state begins.
+    let state = if is_state(pseudonyms, &first) {
+        0
+    } else if first == "system" && second == "user" {
+        2
+    } else if first == "event_scheduler" {
+        1
+    } else {
+        let user = match is_address(&second) && words_.len() > 2 {
+            true => 2,
+            false => 1,
         };
+        // The user may be anonymous, and then it is the state.
+        let is_anonymous = words_
+            .get(user)
+            .is_none_or(|word| is_state(pseudonyms, word));
+        for (index, word) in words_.iter_mut().enumerate().take(user + 1) {
+            *word = match index == user {
+                true if is_anonymous => word.clone(),
+                true => names::user_(pseudonyms, word),
+                false => names::host_(pseudonyms, word),
+            };
+        }
+        match is_anonymous {
+            true => user,
+            false => user + 1,
+        }
+    };
+    let said = words_.get(state..).unwrap_or_default().join(" ");
+    words_.truncate(state);
+    let who = words_.join(" ");
+    // What somebody wrote behind it is no state, and is told in the same line.
+    let said = match said.trim().is_empty() {
+        true => said,
+        false => states::state(pseudonyms, &said),
+    };
+    match (who.is_empty(), said.is_empty()) {
+        (false, false) => format!("{head}{who} {said}"),
+        _ => format!("{head}{who}{said}"),
     }
-    format!("{head}{}", words_.join(" "))
+}
+
+/// A line of InnoDB's without words that it does not have. Names in backquotes have others already; a quote without its
+/// other one begins nothing.
+fn known_only(pseudonyms: &Pseudonyms<'_>, line: &str) -> String {
+    let parts: Vec<&str> = line.split('`').collect();
+    let last = parts.len().saturating_sub(1);
+    let parts =
+        parts
+            .iter()
+            .enumerate()
+            .map(|(place, part)| match place % 2 == 0 || place == last {
+                true => pieces::known_only(pseudonyms, part),
+                false => (*part).to_owned(),
+            });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// A state begins with a capital letter and is made of the server's words.

@@ -12,7 +12,6 @@
 
 mod foreign;
 mod innodb;
-mod kernel;
 mod keywords;
 mod leak;
 mod line;
@@ -20,6 +19,7 @@ mod locks;
 mod named;
 mod names;
 mod paths;
+mod pieces;
 mod pseudonyms;
 mod random;
 mod secrets;
@@ -211,7 +211,10 @@ fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
             innodb::rename(pseudonyms, text.body())
         }
         TextKind::ErrorLog => text::rename(pseudonyms, text.body()),
-        TextKind::KernelLog => kernel::rename(pseudonyms, text.body()),
+        TextKind::KernelLog => {
+            let renamed = text::rename(pseudonyms, text.body());
+            pieces::known_only(pseudonyms, &renamed)
+        }
     };
     // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since
     // there is no other way to make such a text.

@@ -274,6 +274,53 @@ fn transactions_tell_who() {
     );
 }
 
+/// Notes of people, and names in places where InnoDB has none: the line is InnoDB's by its begin.
+#[test]
+fn innodbs_lines_keep_innodbs_words_only() {
+    all(
+        &[
+            (
+                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
+                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
+            ),
+            (
+                "--Thread 140 has waited at quillfeather.cc line 27 for 3.00 seconds the semaphore: quillfeather",
+                "--Thread 140 has waited at ? line 27 for 3.00 seconds the semaphore: ?",
+            ),
+            (
+                "------- TRX HAS BEEN WAITING 41 quillfeather SEC FOR THIS LOCK TO BE GRANTED:",
+                "------- TRX HAS BEEN WAITING 41 ? SEC FOR THIS LOCK TO BE GRANTED:",
+            ),
+            (
+                "mysql tables in use 1, locked 1 quillfeather",
+                "mysql tables in use 1, locked 1 ?",
+            ),
+            (
+                "TABLE LOCK table `shop`.`orders` trx id 51 lock mode IX quillfeather",
+                "TABLE LOCK table `<schema>`.`<table>` trx id 51 lock mode IX ?",
+            ),
+            (
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 localhost root updating quillfeather",
+                "MySQL thread id 5, OS thread handle 0x7f, query id 9 localhost root updating <name>",
+            ),
+            (
+                "MySQL thread id 5 quillfeather, OS thread handle 0x7f, query id 9 localhost root",
+                "MySQL thread id 5 ?, OS thread handle 0x7f, query id 9 localhost root",
+            ),
+        ],
+        |pseudonyms, given| {
+            innodb::rename(
+                pseudonyms,
+                &format!("---TRANSACTION 51, ACTIVE 1 sec\n{given}"),
+            )
+            .split_once('\n')
+            .unwrap()
+            .1
+            .to_owned()
+        },
+    );
+}
+
 #[test]
 fn bare_names_are_known_by_the_words_around_them() {
     all(

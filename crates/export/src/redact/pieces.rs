@@ -1,12 +1,12 @@
-//! Lines of the kernel's log: forms of names first, and then word by word.
+//! Lines of the kernel's log and of InnoDB, word by word, after the forms of names.
 //!
-//! What a kernel says is made of some thousand words, of numbers, and of names of functions, devices and drivers, which
-//! have signs and digits between words. What has another word in it becomes `?`, as in a server's log: it is no name that
-//! could be followed. A function of which an offset is told stays, whatever it is called.
+//! What they say is made of some thousand words, of numbers, and of names of functions, devices, drivers and files of
+//! sources, which have signs and digits between words. What has another word in it becomes `?`, as in a server's log: it is
+//! no name that could be followed. A function of which an offset is told stays, whatever it is called.
 
-use super::paths::{is_number, is_version};
+use super::paths::{self, is_number, is_version};
 use super::pseudonyms::{Pseudonyms, is_pseudonym};
-use super::{text, variables, well_known};
+use super::{variables, well_known};
 
 /// Stands for what is not known.
 const GONE: &str = "?";
@@ -38,11 +38,10 @@ const WORDS: [&str; 66] = [
     "ttl", "tue", "utc", "wed", "xvd",
 ];
 
-/// The lines with other names.
-pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
-    let renamed = text::rename(pseudonyms, body);
-    let mut out = String::with_capacity(renamed.len());
-    let mut rest = renamed.as_str();
+/// The text without words that neither kernels nor servers have.
+pub(super) fn known_only(pseudonyms: &Pseudonyms<'_>, text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let is_piece = is_of_piece(first);
         let end = rest.find(|c| is_of_piece(c) != is_piece);
@@ -74,10 +73,24 @@ fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
     };
     let judged = word.get(..named.unwrap_or(0)).unwrap_or_default();
     // What stands for a name has a sign of its own.
-    let mut parts = judged.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    parts.all(|part| {
-        is_pseudonym(&part.to_lowercase())
+    let parts = judged.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let nexts = parts.clone().skip(1).chain([""]);
+    parts.zip(nexts).all(|(part, next)| {
+        let lower = part.to_lowercase();
+        is_pseudonym(&lower)
+            || well_known::INNODB_NAMES.contains(&lower.as_str())
+            || (paths::is_source(next) && is_innodbs_source(part))
             || part.split('_').all(|part| is_known_part(pseudonyms, part))
+    })
+}
+
+/// A file of InnoDB's, before its end: `row0sel`. In front of the zero stands its folder.
+fn is_innodbs_source(stem: &str) -> bool {
+    stem.split_once('0').is_some_and(|(folder, rest)| {
+        paths::PATH.contains(&folder)
+            && rest
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     })
 }
 
