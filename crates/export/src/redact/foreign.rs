@@ -14,6 +14,7 @@ use model::{FrameSide, Incident, StackEvidence, StackId, Stall};
 /// Which stacks and frames are somebody's, by their numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Foreign {
+    is_import: bool,
     stacks: Vec<bool>,
     frames: Vec<bool>,
 }
@@ -56,7 +57,16 @@ impl Foreign {
         for (is_foreign, frame) in frames.iter_mut().zip(table.frames()) {
             *is_foreign &= frame.nameless.is_none() && !super::is_program_frame(&frame.name);
         }
-        Self { stacks, frames }
+        Self {
+            is_import: true,
+            stacks,
+            frames,
+        }
+    }
+
+    /// Whether other tools read the stacks: then names of threads are whatever stood in their text.
+    pub(crate) fn is_import(&self) -> bool {
+        self.is_import
     }
 
     /// Whether the frame of this number is somebody's.

@@ -322,10 +322,12 @@ fn stacks(
             .runs
             .iter()
             .map(|run| ThreadRun {
-                name: match foreign.has_stack(run.stack) {
-                    true => names::program(pseudonyms, &run.name),
-                    false => pseudonyms.sweep(&run.name).into_owned(),
-                },
+                name: thread(
+                    pseudonyms,
+                    &run.name,
+                    !foreign.has_stack(run.stack),
+                    foreign,
+                ),
                 ..run.clone()
             })
             .collect(),
@@ -353,6 +355,20 @@ fn stacks(
     }
 }
 
+/// The name of a thread; of one of the server's a recorder has it from the server itself.
+fn thread(
+    pseudonyms: &mut Pseudonyms<'_>,
+    name: &str,
+    is_servers: bool,
+    foreign: &Foreign,
+) -> String {
+    match (is_servers, foreign.is_import()) {
+        (false, _) => names::program(pseudonyms, name),
+        (true, true) => names::thread(pseudonyms, name),
+        (true, false) => pseudonyms.sweep(name).into_owned(),
+    }
+}
+
 /// Rows of a profile with other names of threads.
 fn counts(
     pseudonyms: &mut Pseudonyms<'_>,
@@ -361,9 +377,9 @@ fn counts(
 ) -> Vec<ProfileCount> {
     let rows = rows.iter();
     rows.map(|row| ProfileCount {
-        thread: match row.server && !foreign.has_stack(row.stack) {
-            true => pseudonyms.sweep(&row.thread).into_owned(),
-            false => names::program(pseudonyms, &row.thread),
+        thread: {
+            let is_servers = row.server && !foreign.has_stack(row.stack);
+            thread(pseudonyms, &row.thread, is_servers, foreign)
         },
         ..row.clone()
     })

@@ -44,6 +44,9 @@ const DOMAINS: [&str; 14] = [
     "arpa",
 ];
 
+/// Shorter words in names of threads name nobody.
+const THREAD_LETTERS_MIN: usize = 3;
+
 pub(super) fn user_(pseudonyms: &mut Pseudonyms<'_>, user: &str) -> String {
     match well_known::USERS.contains(&user.to_ascii_lowercase().as_str()) {
         true => user.to_owned(),
@@ -118,6 +121,24 @@ pub(super) fn program(pseudonyms: &mut Pseudonyms<'_>, program: &str) -> String 
     match is_known {
         true => program.to_owned(),
         false => pseudonyms.name(NameKind::Program, program),
+    }
+}
+
+/// A thread of a server, as a capture names it: by the server's words, or a plugin's or somebody's own.
+pub(super) fn thread(pseudonyms: &mut Pseudonyms<'_>, thread: &str) -> String {
+    let is_known = |part: &str| {
+        let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let word = word.to_ascii_lowercase();
+        word.chars().count() < THREAD_LETTERS_MIN
+            || well_known::SERVER_THREADS.contains(&word.as_str())
+            || well_known::PROGRAMS.contains(&word.as_str())
+            || server_text::is_message_word(&word)
+            || pseudonyms.is_own(&word)
+    };
+    let mut parts = thread.split(|c: char| !c.is_alphanumeric());
+    match parts.all(is_known) {
+        true => pseudonyms.sweep(thread).into_owned(),
+        false => program(pseudonyms, thread),
     }
 }
 

@@ -86,6 +86,10 @@ pub(super) static THREADS: Words =
 pub(super) static THREAD_WORDS: Words =
     LazyLock::new(|| include_str!("words/thread-words.txt").lines().collect());
 
+/// Words of three letters and more in names of a server's threads, which the kernel cuts after fifteen.
+pub(super) static SERVER_THREADS: Words =
+    LazyLock::new(|| include_str!("words/server-threads.txt").lines().collect());
+
 /// Names by which client libraries tell themselves (`_client_name`).
 pub(super) static CONNECTORS: Words =
     LazyLock::new(|| include_str!("words/connectors.txt").lines().collect());

@@ -125,6 +125,38 @@ fn functions_of_other_programs_are_somebodys() {
     assert!(format!("{:?}", redacted.stacks).contains("quill_main"));
 }
 
+/// `info threads` of gdb: whoever names a thread says what stands there, whatever its stack is.
+#[test]
+fn names_of_threads_in_a_capture_are_the_servers_or_somebodys() {
+    let mut incident = with_both(Stall::IMPORTED);
+    let known = incident.stacks.runs[0].clone();
+    let names = [
+        "ib_log_fl_notif",
+        "rpl_rca_wkr-12",
+        "ib_pg_flush_coo",
+        "connection",
+        "quillfeather",
+        "ib_quillwork-1",
+    ];
+    incident.stacks.runs = names
+        .iter()
+        .map(|name| ThreadRun {
+            name: (*name).to_owned(),
+            ..known.clone()
+        })
+        .collect();
+    let redacted = redact(&incident, b"0123456789abcdef", "").unwrap().incident;
+    let named: Vec<&str> = redacted
+        .stacks
+        .runs
+        .iter()
+        .map(|run| run.name.as_str())
+        .collect();
+    assert_eq!(named[..4], names[..4]);
+    assert!(!format!("{named:?}").contains("quill"), "{named:?}");
+    assert_ne!(named[4], named[5]);
+}
+
 #[test]
 fn a_recorder_has_its_functions_from_programs() {
     let incident = with_both("query-probe");
