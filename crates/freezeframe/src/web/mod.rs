@@ -26,7 +26,7 @@ mod workers;
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
     wake.set_nonblocking(true)?;
     woken.set_nonblocking(true)?;
     let index = Arc::new(Index::new(dirs));
-    let path = format!("/t/{}/", token.text());
+    let path = shown_path(args.token_file.as_deref(), &token);
     let site = Web {
         token,
         index: index.clone(),
@@ -86,6 +86,15 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
         std::thread::sleep(STOP_POLL);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is opened, behind the address. A token that is kept was given to those who may look already, and what is printed
+/// may end in a journal: that one is not shown.
+fn shown_path(token_file: Option<&Path>, token: &Token) -> String {
+    match token_file {
+        Some(file) => format!("/ with the token in {}", file.display()),
+        None => format!("/t/{}/", token.text()),
+    }
 }
 
 /// An address that other hosts reach must be meant.
@@ -152,5 +161,19 @@ mod tests {
             let permitted = permit(address.parse().unwrap(), is_exposed);
             assert_eq!(permitted.is_ok(), is_permitted, "{address}");
         }
+    }
+
+    #[test]
+    fn a_token_that_is_kept_is_not_printed() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        std::fs::write(&file, "quillfeather0123456789\n").unwrap();
+        let token = Token::of_file(&file).unwrap();
+        let shown = shown_path(Some(&file), &token);
+        assert!(!shown.contains("quillfeather"), "{shown}");
+        assert!(shown.contains(&file.display().to_string()), "{shown}");
+        // One of this start alone is all there is to open it with.
+        let token = Token::random().unwrap();
+        assert_eq!(shown_path(None, &token), format!("/t/{}/", token.text()));
     }
 }

@@ -1,9 +1,11 @@
 //! The token: who has it may look.
 
 use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use cli::output;
 
 /// Random bytes of a token that we make: nobody guesses 128 bits.
 const BYTES: usize = 16;
@@ -37,6 +39,13 @@ impl Token {
                 "{}: a token needs 16 to 128 letters, digits, - and _; `openssl rand -hex 16` makes one",
                 path.display()
             );
+        }
+        let mode = std::fs::metadata(path).map_or(0, |file| file.permissions().mode() & 0o777);
+        if mode & 0o007 != 0 {
+            output::note(&format!(
+                "{}: everybody on this host can read the token (mode {mode:04o}): chmod 600",
+                path.display()
+            ));
         }
         Ok(Self(token.to_owned()))
     }
