@@ -40,6 +40,7 @@ pub use option_file::option_values;
 pub use os_threads::thread_sessions;
 pub use own::{OwnStatementFilter, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_kept, probe_query};
+pub use public_value::is_private_option;
 pub use queries::{
     VariablesSeen, compressed_sessions, innodb_status, innodb_taken, processlist,
     processlist_taken, status, variable_fact, variables, version,

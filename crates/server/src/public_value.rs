@@ -60,8 +60,8 @@ const HIDDEN: &str = "(hidden)";
 
 /// The value as it may be recorded.
 pub(crate) fn public_value(name: &str, value: &str) -> String {
-    let lower = name.to_ascii_lowercase().replace('-', "_");
-    let lower = lower.strip_prefix("loose_").unwrap_or(&lower);
+    let lower = plain_name(name);
+    let lower = lower.as_str();
     if STATEMENTS.contains(&lower) {
         return sql::redact_in_any_mode(value);
     }
@@ -82,6 +82,24 @@ pub(crate) fn public_value(name: &str, value: &str) -> String {
         HIDDEN.to_owned()
     };
     kept.chars().take(VALUE_CHARS_MAX).collect()
+}
+
+/// Whether the value of an option may not be shown where its whole command is: a secret, a statement with anybody's values
+/// in it, an address with one of them.
+pub fn is_private_option(name: &str, value: &str) -> bool {
+    let name = plain_name(name);
+    STATEMENTS.contains(&name.as_str())
+        || names_a_secret(&name)
+        || value
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.contains('@') || holds_a_secret(rest))
+}
+
+/// An option's name as that of its variable: `--loose-init-connect` sets `init_connect`.
+fn plain_name(name: &str) -> String {
+    let name = name.trim_start_matches('-').to_ascii_lowercase();
+    let name = name.replace('-', "_");
+    name.strip_prefix("loose_").unwrap_or(&name).to_owned()
 }
 
 /// What a password is not.

@@ -1,7 +1,9 @@
 //! A command as it is shown.
 
-/// A command with the values of options left out that name a secret ([`model::names_a_secret`]) or log in somewhere: our
-/// text may end up in a ticket. They follow behind `=`, or as a word of their own.
+use server::is_private_option;
+
+/// A command with the values of options left out that are a secret, or may hold one ([`is_private_option`]): our text may
+/// end up in a ticket. They follow behind `=`, or as a word of their own.
 fn without_secrets(command: &[String]) -> Vec<String> {
     const INSTEAD: &str = "...";
     let mut shown = Vec::with_capacity(command.len());
@@ -16,10 +18,8 @@ fn without_secrets(command: &[String]) -> Vec<String> {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
-        let logs_in = value
-            .and_then(|value| value.split_once("://"))
-            .is_some_and(|(_, rest)| rest.contains('@'));
-        let is_secret = name.starts_with("--") && (logs_in || model::names_a_secret(name));
+        let is_secret =
+            name.starts_with("--") && is_private_option(name, value.unwrap_or_default());
         is_value = is_secret && value.is_none();
         shown.push(match (is_secret, value) {
             (true, Some(_)) => format!("{name}={INSTEAD}"),
@@ -84,6 +84,17 @@ mod tests {
                 "--validate-password-policy=LOW"
             ]),
             "mysqld --wsrep-provider-options=... --loose-acme-api-key=... --proxy=... --validate-password-policy=LOW"
+        );
+        assert_eq!(
+            shown(&[
+                "mysqld",
+                "--init-connect=SET @a = 's3cret'",
+                "--loose_init_slave",
+                "SET @a = 's3cret'",
+                "--wsrep_cluster_address=gcomm://h1,h2?socket.ssl_password=s3cret",
+                "--plugin-load=auth_pam=auth_pam.so"
+            ]),
+            "mysqld --init-connect=... --loose_init_slave ... --wsrep_cluster_address=... --plugin-load=auth_pam=auth_pam.so"
         );
         assert_eq!(
             shown(&[
