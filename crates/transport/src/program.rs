@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+/// Variables of the environment in which our own passwords are, to the server and to the fleet: nobody's else to know. What
+/// else an owner sets may be for the very program.
+pub const OWN_SECRETS: [&str; 2] = ["MYSQL_PWD", "FREEZEFRAME_FLEET_PASSWORD"];
+
 const NAP: Duration = Duration::from_millis(20);
 
 /// What a program may take.
@@ -56,11 +60,12 @@ pub fn output(
     let Some((name, arguments)) = program.split_first() else {
         return Err(not_run(true, "no program".to_owned()));
     };
-    let mut child = Command::new(name)
-        .args(arguments)
-        .envs(environment)
-        // Of the server's, not of ours.
-        .env_remove("MYSQL_PWD")
+    let mut command = Command::new(name);
+    command.args(arguments).envs(environment);
+    for secret in OWN_SECRETS {
+        command.env_remove(secret);
+    }
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -141,4 +146,28 @@ fn kill(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_not_told_our_passwords() {
+        let limits = Limits {
+            deadline: Duration::from_secs(60),
+            output_bytes: 65_536,
+        };
+        let told = |name: &str| (name.to_owned(), "quillfeather".to_owned());
+        let ours = OWN_SECRETS.map(told);
+        let environment: BTreeMap<String, String> =
+            ours.into_iter().chain([told("THEIR_TOKEN")]).collect();
+        let ended = output(&["/usr/bin/env".to_owned()], &environment, b"", limits).unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout);
+        let lines: Vec<&str> = said
+            .lines()
+            .filter(|line| line.contains("quillfeather"))
+            .collect();
+        assert_eq!(lines, ["THEIR_TOKEN=quillfeather"]);
+    }
 }

@@ -102,6 +102,9 @@ fn run(words: &[String], ends: impl Fn() -> bool) -> Result<Vec<u8>, String> {
     };
     let child = Command::new(program)
         .args(arguments)
+        // Passwords of ours, to the server and to the fleet.
+        .env_remove("MYSQL_PWD")
+        .env_remove("FREEZEFRAME_FLEET_PASSWORD")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
