@@ -2,16 +2,19 @@
 //!
 //! A status of a server has nothing else in it. One that somebody pasted into a ticket may have a sentence between two
 //! sections, and nothing is left out of what stands outside of statements. InnoDB's own lines there are made of a few
-//! hundred words: a line in which another one stands is somebody's. A statement of a transaction ends where prose begins
+//! hundred words: a line in which another one stands is somebody's. In one that begins like one of InnoDB's and goes on
+//! otherwise, the other words are left out: what it counts is evidence. A statement of a transaction ends where prose begins
 //! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
+use super::exact::is_exact;
+use super::forms::{is_constraint_line, is_log_line, stem};
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
 use super::sections::Section;
 use crate::error_log::is_message_word;
 
 /// Words of InnoDB's lines that stand in no message.
-const WORDS: [&str; 15] = [
+const WORDS: [&str; 17] = [
     "activity",
     "allocated",
     "averages",
@@ -19,17 +22,32 @@ const WORDS: [&str; 15] = [
     "coalesced",
     "deep",
     "individually",
+    "intention",
     "merges",
     "oldest",
     "printing",
     "printout",
     "prints",
     "sleeping",
+    "various",
     "young",
     "youngs",
 ];
 
-/// Stands for what is no statement.
+/// Folders of InnoDB's sources, with which the names of their files begin: `row0sel.cc`.
+const FOLDERS: [&str; 36] = [
+    "arch", "btr", "buf", "clone", "data", "ddl", "dict", "eval", "fil", "fsp", "fts", "fut",
+    "gis", "ha", "handler", "ibuf", "lob", "lock", "log", "mach", "mem", "mtr", "os", "page",
+    "pars", "que", "read", "rem", "row", "srv", "sync", "thr", "trx", "usr", "ut", "zip",
+];
+
+/// What stands in front of a name.
+const NAMED_BEHIND: [&str; 5] = ["table ", "index ", "Partition ", "Subpartition ", "`."];
+
+/// Shorter words name nobody: `IX`.
+const LETTERS_MIN: usize = 3;
+
+/// Stands for what is no statement, and for what is no word of InnoDB's.
 const GONE: &str = "?";
 
 /// Longest number with what stands behind it: hexadecimal digits of a thread.
@@ -77,7 +95,11 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
                 .split(|c: char| !is_of_word(c))
                 .all(is_own);
         if !is_remark {
-            out.line(&line, without_note(behind_collector(&line)));
+            let kept = without_note(behind_collector(&line));
+            match goes_on_otherwise(&line) {
+                true => out.line(&line, &own_words(kept)),
+                false => out.line(&line, kept),
+            }
         }
     }
     out.statement(&mut statement);
@@ -143,6 +165,59 @@ fn without_note(line: &str) -> &str {
     let end = ends.min();
     end.and_then(|end| line.get(..end))
         .map_or(line, str::trim_end)
+}
+
+/// Whether a line begins like one of InnoDB's, and is no such line as a whole.
+fn goes_on_otherwise(line: &Line<'_>) -> bool {
+    line.has_form
+        && matches!(line.kind, Kind::Own | Kind::Transaction)
+        && !is_exact(line.stem)
+        && !is_constraint_line(line.stem)
+        // It is redacted as such.
+        && !is_log_line(line.raw)
+}
+
+/// A line without words that are not InnoDB's. Names in backquotes stay where names stand.
+fn own_words(line: &str) -> String {
+    let begin = line.trim_end().len().saturating_sub(stem(line).len());
+    let (head, tail) = line.split_at_checked(begin).unwrap_or(("", line));
+    let mut shown = head.to_owned();
+    let mut rest = tail;
+    while let Some(first) = rest.chars().next() {
+        let name = named(rest).filter(|_| NAMED_BEHIND.iter().any(|word| shown.ends_with(word)));
+        let end = match (name, is_of_word(first)) {
+            (Some(name), _) => name,
+            (None, true) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
+            (None, false) => first.len_utf8(),
+        };
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        let is_kept = name.is_some()
+            || !is_of_word(first)
+            || piece.chars().count() < LETTERS_MIN
+            || is_own(piece)
+            || is_source(piece);
+        shown.push_str(if is_kept { piece } else { GONE });
+    }
+    shown
+}
+
+/// Bytes of the name in backquotes that a text begins with.
+fn named(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('`')?;
+    let end = inner.find('`')?;
+    let name = inner.get(..end)?;
+    (!name.contains(char::is_whitespace)).then_some(end + 2)
+}
+
+/// A file of InnoDB's, without its end: `row0sel`.
+fn is_source(word: &str) -> bool {
+    word.split_once('0').is_some_and(|(folder, rest)| {
+        FOLDERS.contains(&folder)
+            && rest
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    })
 }
 
 fn is_of_word(c: char) -> bool {
@@ -252,6 +327,35 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// A sentence in one line with what it is about, and a word in a place where InnoDB has none.
+    #[test]
+    fn a_line_that_goes_on_otherwise_keeps_innodbs_words() {
+        for (line, shown) in [
+            (
+                "--Thread 140211 has waited at trx0undo.ic line 171 for 577 seconds the semaphore: quillfeather asked, hunter2",
+                "--Thread 140211 has waited at trx0undo.ic line 171 for 577 seconds the semaphore: ? asked, ?",
+            ),
+            (
+                "------- TRX HAS BEEN WAITING 41 quillfeather SEC FOR THIS LOCK TO BE GRANTED:",
+                "------- TRX HAS BEEN WAITING 41 ? SEC FOR THIS LOCK TO BE GRANTED:",
+            ),
+            (
+                "TABLE LOCK table `quill`.`feather` trx id 5 lock mode IX quillfeather `hunter2`",
+                "TABLE LOCK table `quill`.`feather` trx id 5 lock mode IX ? `?`",
+            ),
+            (
+                "---TRANSACTION 5, ACTIVE 3 sec starting index read quillfeather",
+                "---TRANSACTION 5, ACTIVE 3 sec starting index read ?",
+            ),
+        ] {
+            let text = format!("{line}\nTABLE LOCK table `a`.`b` trx id 5 lock mode IX\n");
+            let expected = format!("{shown}\nTABLE LOCK table `a`.`b` trx id 5 lock mode IX\n");
+            assert_eq!(without_remarks(&text, |_| false).text, expected);
+        }
+        let whole = "RECORD LOCKS space id 5 page no 3 n bits 72 index quill_feather of table `a`.`b` trx id 4 lock_mode X waiting\n";
+        assert_eq!(without_remarks(whole, |_| false).text, whole);
     }
 
     #[test]
