@@ -143,7 +143,7 @@ const STATE_WORDS: [&str; 22] = [
 ];
 
 /// Words of a thread's line that are nobody's: a host, its address, a user.
-const WHO_WORDS_MAX: usize = 3;
+pub(super) const WHO_WORDS_MAX: usize = 3;
 
 struct Forms {
     lines: RegexSet,

@@ -6,7 +6,7 @@
 //! otherwise, the other words are left out: what it counts is evidence. A statement of a transaction ends where prose begins
 //! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
-use super::exact::is_exact;
+use super::exact::{WHO_WORDS_MAX, is_exact};
 use super::forms::{is_constraint_line, is_log_line, stem};
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
@@ -96,8 +96,13 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
                 .all(is_own);
         if !is_remark {
             let kept = without_note(behind_collector(&line));
+            let begin = kept.trim_end().len().saturating_sub(stem(kept).len());
+            let (head, tail) = kept.split_at_checked(begin).unwrap_or(("", kept));
             match goes_on_otherwise(&line) {
-                true => out.line(&line, &own_words(kept)),
+                true if line.kind == Kind::Thread => {
+                    out.line(&line, &format!("{head}{}", own_state(tail)));
+                }
+                true => out.line(&line, &format!("{head}{}", own_words(tail))),
                 false => out.line(&line, kept),
             }
         }
@@ -170,19 +175,32 @@ fn without_note(line: &str) -> &str {
 /// Whether a line begins like one of InnoDB's, and is no such line as a whole.
 fn goes_on_otherwise(line: &Line<'_>) -> bool {
     line.has_form
-        && matches!(line.kind, Kind::Own | Kind::Transaction)
+        && matches!(line.kind, Kind::Own | Kind::Transaction | Kind::Thread)
         && !is_exact(line.stem)
         && !is_constraint_line(line.stem)
         // It is redacted as such.
         && !is_log_line(line.raw)
 }
 
-/// A line without words that are not InnoDB's. Names in backquotes stay where names stand.
-fn own_words(line: &str) -> String {
-    let begin = line.trim_end().len().saturating_sub(stem(line).len());
-    let (head, tail) = line.split_at_checked(begin).unwrap_or(("", line));
-    let mut shown = head.to_owned();
-    let mut rest = tail;
+/// A thread's line: host, address and user stay, and of the state what is one.
+fn own_state(line: &str) -> String {
+    const BEHIND: &str = "query id ";
+    let Some((head, tail)) = line.split_once(BEHIND) else {
+        return own_words(line);
+    };
+    // The number stands in front of them.
+    let words = tail.split(' ').take(1 + WHO_WORDS_MAX);
+    let end: usize = words.map(|word| word.len() + 1).sum();
+    let (who, state) = tail
+        .split_at_checked(end.min(tail.len()))
+        .unwrap_or((tail, ""));
+    format!("{}{BEHIND}{who}{}", own_words(head), own_words(state))
+}
+
+/// A text without words that are not InnoDB's. Names in backquotes stay where names stand.
+fn own_words(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let name = named(rest).filter(|_| NAMED_BEHIND.iter().any(|word| shown.ends_with(word)));
         let end = match (name, is_of_word(first)) {
@@ -344,6 +362,10 @@ mod tests {
             (
                 "TABLE LOCK table `quill`.`feather` trx id 5 lock mode IX quillfeather `hunter2`",
                 "TABLE LOCK table `quill`.`feather` trx id 5 lock mode IX ? `?`",
+            ),
+            (
+                "MySQL thread id 5, OS thread handle 1, query id 9 web7 10.0.0.5 shop updating: quillfeather asked",
+                "MySQL thread id 5, OS thread handle 1, query id 9 web7 10.0.0.5 shop updating: ? asked",
             ),
             (
                 "---TRANSACTION 5, ACTIVE 3 sec starting index read quillfeather",
