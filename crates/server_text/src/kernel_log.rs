@@ -82,9 +82,9 @@ fn kept_end(forms: &Forms, text: &str) -> Option<usize> {
 fn secret(text: &str) -> Option<usize> {
     let keys = text.match_indices('=').map(|(at, _)| at);
     let mut keys = keys.filter(|at| {
-        let key = text.get(..*at).unwrap_or_default();
-        let start = key.rfind(|c: char| c.is_whitespace() || "\"'({[,;&?=".contains(c));
-        model::names_a_secret(key.get(start.unwrap_or(0)..).unwrap_or_default())
+        let before = text.get(..*at).unwrap_or_default();
+        let mut keys = before.rsplit(|c: char| c.is_whitespace() || "\"'({[,;&?=".contains(c));
+        keys.next().is_some_and(model::names_a_secret)
     });
     keys.next().map(|at| at + 1)
 }
@@ -140,6 +140,11 @@ mod tests {
                 "cifs: mount with username=a,password=hunter2",
                 "cifs: mount with username=a,password= (left out)",
             ),
+            (
+                "cifs: mount //srv/share user=a,pass=hunter2",
+                "cifs: mount //srv/share user=a,pass= (left out)",
+            ),
+            ("x(psk=hunter2) of \"jwt=hunter2\"", "x(psk= (left out)"),
         ] {
             assert_eq!(redact(raw), kept);
             assert_eq!(redact(kept), kept);
