@@ -49,7 +49,7 @@ use model::{
 pub(crate) use foreign::Foreign;
 pub(crate) use keywords::is_keyword as is_sql_word;
 pub use leak::Leak;
-pub use paths::is_known_path;
+pub use paths::{builders_suffix, is_known_path};
 use pseudonyms::{NameKind, Pseudonyms};
 pub use pseudonyms::{Names, pseudonym};
 pub(crate) use variables::is_somebodys as is_somebodys_variable;

@@ -124,6 +124,13 @@ pub(super) fn version_number(text: &str) -> Option<usize> {
     (found.end() < text.len()).then_some(found.end())
 }
 
+/// What a builder added to a version, where not all of them add it: `acme` of `8.0.36-acme`.
+pub fn builders_suffix(version: &str) -> Option<&str> {
+    let suffix = version.get(version_number(version)?..)?;
+    let is_word = suffix.starts_with(|c: char| c.is_alphabetic());
+    (is_word && !is_version(version)).then_some(suffix)
+}
+
 /// `10.11.19-MariaDB-0+deb12u1`, `TLSv1.2`, `3.0.19`, `2.2.5ms`.
 pub(super) fn is_version(text: &str) -> bool {
     static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -1,8 +1,9 @@
-//! Names that are met in what is bundled: addresses and paths, in a log and in answers, wherever they stand.
+//! Names that are met in what is bundled: addresses, paths and what a builder added to a version, in a log and in answers,
+//! wherever they stand.
 
 use std::net::{IpAddr, SocketAddr};
 
-use export::redact::is_known_path;
+use export::redact::{builders_suffix, is_known_path};
 
 use super::scrub::Scrub;
 
@@ -15,7 +16,7 @@ const OF_EVERY_HOST: [&str; 5] = [
     "/usr/lib/debug/",
 ];
 
-/// The addresses and paths of a text are to be taken out.
+/// The addresses, paths and builders of a text are to be taken out.
 pub(super) fn learn(text: &str, scrub: &mut Scrub) {
     let is_between = |c: char| c.is_whitespace() || ",;()'\"`<>=|".contains(c);
     for word in text.split(is_between) {
@@ -26,6 +27,8 @@ pub(super) fn learn(text: &str, scrub: &mut Scrub) {
             scrub.add_host(&address.ip().to_string());
         } else if word.starts_with('/') {
             path(word, scrub);
+        } else if let Some(builder) = builders_suffix(word) {
+            scrub.add_name("name", builder);
         }
     }
 }
@@ -71,6 +74,20 @@ mod tests {
             "/etc/freezeframe/freezeframe.toml:3: user: invalid type",
             "directory /var/lib/freezeframe, /var/lib/mysql",
             "status at http://127.0.0.1:9306/healthz and /metrics",
+        ] {
+            assert_eq!(cleaned(text), text);
+        }
+    }
+
+    #[test]
+    fn a_builder_is_taken_out_and_the_version_stays() {
+        let clean = cleaned("server 8.0.36-quillfeather, \"kernel\":\"5.15.0-91-quillfeather\"");
+        assert!(!clean.contains("quill"), "{clean}");
+        assert!(clean.contains("server 8.0.36-name_"), "{clean}");
+        for text in [
+            "server 10.11.19-MariaDB-log",
+            "8.0.36-28.1, 4.18.0-553.el8_10.x86_64",
+            "6.1.0-18-cloud-amd64, from 0.5-1.5s",
         ] {
             assert_eq!(cleaned(text), text);
         }

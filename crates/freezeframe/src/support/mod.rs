@@ -158,6 +158,9 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     progress("self-test");
     let tested = self_test::test(named_dir.as_deref(), named_config.as_deref()).as_json();
     met::learn(&tested.to_string(), &mut scrub);
+    let (version, incidents) = (version(), incidents(&frames));
+    met::learn(&version.to_string(), &mut scrub);
+    met::learn(&incidents.to_string(), &mut scrub);
     progress("log and metrics");
     let metrics = match config.listen {
         Some(listen) => collect::metrics(listen),
@@ -184,7 +187,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
         parts: Vec::new(),
     };
     parts.add("README.txt", Ok(README.to_owned()));
-    parts.add_json("version.json", &version());
+    parts.add_json("version.json", &version);
     parts.add("configuration.toml", Ok(shown));
     parts.add_json("self-test.json", &tested);
     parts.add("check.json", checked);
@@ -195,7 +198,7 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
     parts.add("unit.txt", collect::program(&mut systemctl, LOG_TIME_MAX));
     parts.add("metrics.txt", metrics);
     parts.add("directory.txt", listed);
-    parts.add_json("incidents.json", &incidents(&frames));
+    parts.add_json("incidents.json", &incidents);
     parts.add_json("stalls.json", &latest_stalls(&stalls));
     add_incidents(&mut parts, &frames, usize::from(args.incidents), &salt)?;
     output::clear_progress();
