@@ -88,10 +88,19 @@ fn known_only(pseudonyms: &Pseudonyms<'_>, line: &str) -> String {
             .iter()
             .enumerate()
             .map(|(place, part)| match place % 2 == 0 || place == last {
-                true => pieces::known_only(pseudonyms, part),
+                true => pieces::known_only(pseudonyms, part, is_transaction),
                 false => (*part).to_owned(),
             });
     parts.collect::<Vec<_>>().join("`")
+}
+
+/// The number of a transaction as MySQL 5.5 prints it: `21FC3E`, `CECA`.
+fn is_transaction(part: &str) -> bool {
+    const DIGITS_MIN: usize = 4;
+    let is_hex = part
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+    is_hex && (part.len() >= DIGITS_MIN || part.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 /// A state begins with a capital letter and is made of the server's words.

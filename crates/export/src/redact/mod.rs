@@ -213,7 +213,7 @@ fn text_(pseudonyms: &mut Pseudonyms<'_>, text: &Text) -> Text {
         TextKind::ErrorLog => text::rename(pseudonyms, text.body()),
         TextKind::KernelLog => {
             let renamed = text::rename(pseudonyms, text.body());
-            pieces::known_only(pseudonyms, &renamed)
+            pieces::known_only(pseudonyms, &renamed, |_| false)
         }
     };
     // Names were replaced in it and nothing came to it; what a server wrote is redacted once more, since

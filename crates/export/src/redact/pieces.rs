@@ -38,8 +38,12 @@ const WORDS: [&str; 66] = [
     "ttl", "tue", "utc", "wed", "xvd",
 ];
 
-/// The text without words that neither kernels nor servers have.
-pub(super) fn known_only(pseudonyms: &Pseudonyms<'_>, text: &str) -> String {
+/// The text without words that neither kernels nor servers have. `also` are parts of words that stay where the text stands.
+pub(super) fn known_only(
+    pseudonyms: &Pseudonyms<'_>,
+    text: &str,
+    also: fn(&str) -> bool,
+) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -48,7 +52,7 @@ pub(super) fn known_only(pseudonyms: &Pseudonyms<'_>, text: &str) -> String {
         let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
         let word = piece.trim_matches(|c: char| !c.is_alphanumeric());
-        match is_piece && !is_known(pseudonyms, word) {
+        match is_piece && !is_known(pseudonyms, word, also) {
             true => out.push_str(&piece.replacen(word, GONE, 1)),
             false => out.push_str(piece),
         }
@@ -62,7 +66,7 @@ fn is_of_piece(c: char) -> bool {
 }
 
 /// Whether a word may stay: it is a number, a version, or all its parts between signs are known.
-fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
+fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str, also: fn(&str) -> bool) -> bool {
     if is_number(word) || is_version(word) {
         return true;
     }
@@ -78,6 +82,7 @@ fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
     parts.zip(nexts).all(|(part, next)| {
         let lower = part.to_lowercase();
         is_pseudonym(&lower)
+            || also(part)
             || well_known::INNODB_NAMES.contains(&lower.as_str())
             || (paths::is_source(next) && is_innodbs_source(part))
             || part.split('_').all(|part| is_known_part(pseudonyms, part))

@@ -288,6 +288,10 @@ fn innodbs_lines_keep_innodbs_words_only() {
                 "--Thread 140 has waited at ? line 27 for 3.00 seconds the semaphore: ?",
             ),
             (
+                "Trx read view will not see trx with id >= 221D3E, sees < CECA",
+                "Trx read view will not see trx with id >= 221D3E, sees < CECA",
+            ),
+            (
                 "------- TRX HAS BEEN WAITING 41 quillfeather SEC FOR THIS LOCK TO BE GRANTED:",
                 "------- TRX HAS BEEN WAITING 41 ? SEC FOR THIS LOCK TO BE GRANTED:",
             ),

@@ -214,6 +214,7 @@ fn own_words(text: &str) -> String {
             || !is_of_word(first)
             || piece.chars().count() < LETTERS_MIN
             || is_own(piece)
+            || is_transaction(piece)
             || is_source(piece);
         shown.push_str(if is_kept { piece } else { GONE });
     }
@@ -226,6 +227,12 @@ fn named(text: &str) -> Option<usize> {
     let end = inner.find('`')?;
     let name = inner.get(..end)?;
     (!name.contains(char::is_whitespace)).then_some(end + 2)
+}
+
+/// The number of a transaction as MySQL 5.5 prints it: `21FC3E`, `CECA`.
+fn is_transaction(word: &str) -> bool {
+    word.bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
 /// A file of InnoDB's, without its end: `row0sel`.
