@@ -17,9 +17,51 @@ pub(crate) fn without(value: &str) -> &str {
     }
 }
 
+/// The words in front of a note: `updating  <-- ours` → `updating`. `is_kept`: whether they are what stands there; of any
+/// other value all stays.
+pub(crate) fn without_behind(value: &str, is_kept: impl Fn(&str) -> bool) -> &str {
+    // A bracket is a part of many values.
+    let signs = BEGINS.iter().filter(|sign| **sign != "(");
+    let ends = signs.filter_map(|sign| {
+        let mut places = value.match_indices(*sign).map(|(at, _)| at);
+        places.find(|at| {
+            let before = value.get(..*at).unwrap_or_default();
+            before.ends_with(char::is_whitespace)
+        })
+    });
+    let head = ends.min().and_then(|end| value.get(..end));
+    let head = head.map(str::trim_end);
+    head.filter(|head| is_kept(head)).unwrap_or(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_note_behind_words_goes_where_they_are_what_stands_there() {
+        let is_state = |text: &str| text == "updating";
+        for note in [
+            " -- Alice, hunter2",
+            "  <--- ours",
+            " // a",
+            "\t# a",
+            " \u{2190} a",
+        ] {
+            let value = format!("updating{note}");
+            assert_eq!(without_behind(&value, is_state), "updating", "{value}");
+        }
+        for value in [
+            "updating",
+            "updating (x)",
+            "updating--x",
+            "",
+            "-- x",
+            "deleting -- x",
+        ] {
+            assert_eq!(without_behind(value, is_state), value);
+        }
+    }
 
     #[test]
     fn a_note_is_no_part_of_a_number() {

@@ -201,8 +201,11 @@ impl<'a> Reader<'a> {
             self.row(line, &cells);
         } else if let Some((name, value)) = name_and_value {
             self.end_value();
-            self.fields
-                .push((name, Cow::Borrowed(value_notes::without(value.trim()))));
+            let value = match name.eq_ignore_ascii_case("state") {
+                true => value_notes::without_behind(value.trim(), is_of_server),
+                false => value_notes::without(value.trim()),
+            };
+            self.fields.push((name, Cow::Borrowed(value)));
         } else {
             self.goes_on(text);
         }
@@ -534,6 +537,10 @@ mod tests {
                 assert_eq!(list.longest, plain.longest, "{text}");
             }
         }
+        let noted = vertical
+            .replace("{}", "")
+            .replace("updating", "updating  <-- Alice, hunter2");
+        assert_eq!(lists(&noted)[0].by_state, plain.by_state);
         // A state that a mail broke is one.
         let text = "***** 1. row *****\n     Id: 5\nCommand: Query\n   Time: 12\n  State: Waiting for table\nmetadata lock\n   Info: select 1\n";
         assert_eq!(
