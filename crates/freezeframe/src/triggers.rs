@@ -6,6 +6,9 @@ use lexicon::{Kind, Lexicon};
 /// Changes of a letter by which a name may differ from the one that was meant.
 const NEAR: usize = 2;
 
+/// Shorter words of a trigger are units and what is done with a signal.
+const WORD_BYTES_MIN: usize = 4;
+
 /// Names of an area that are told at the most.
 const TOLD_MAX: usize = 8;
 
@@ -26,6 +29,22 @@ pub(crate) fn parse(text: &str) -> Result<UserTrigger, TriggerError> {
         });
     }
     Ok(trigger)
+}
+
+/// Words of triggers that are nobody's: what is done with a signal, and areas of them.
+const WORDS: [&str; 7] = [
+    "delta", "fact", "largest", "mean", "rate", "share", "status",
+];
+
+/// The words of a trigger that this program does not know: of one that is wrong they may be anything.
+pub(crate) fn unknown_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| {
+        word.len() >= WORD_BYTES_MIN
+            && !WORDS.contains(word)
+            && Lexicon::get().lookup(Kind::Status, word).is_none()
+            && recorder::names_of_area(word).is_empty()
+    })
 }
 
 /// Why nothing will ever bring this signal.
@@ -116,6 +135,13 @@ fn column(text: &str, signal: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_are_no_signals_are_told_from_those_that_are() {
+        let text = "rate(vmstat.quillfeather) > 5 for 3s and Threads_running > hunter2";
+        let unknown: Vec<&str> = unknown_words(text).collect();
+        assert_eq!(unknown, ["quillfeather", "hunter2"]);
+    }
 
     fn refused(text: &str) -> String {
         parse(text).unwrap_err().to_string()

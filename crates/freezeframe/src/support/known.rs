@@ -18,6 +18,7 @@ use crate::args::SupportBundle;
 use crate::causes;
 use crate::config::Config;
 use crate::targets::login_options;
+use crate::triggers;
 
 /// More of a file of settings is not read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -95,6 +96,12 @@ pub(super) fn of_settings(scrub: &mut Scrub, texts: &[Text]) {
             "user" => scrub.add_name("user", &text.value),
             "name" if section == "targets" => scrub.add_label(&text.value),
             "socket" => scrub.add_path(&text.value),
+            // A mistake in one is told with its words.
+            "triggers" => {
+                for word in triggers::unknown_words(&text.value) {
+                    scrub.add_name("name", word);
+                }
+            }
             "url" => scrub.add_host(host_of(&text.value)),
             "password_file" => secret_file(scrub, "password", Path::new(&text.value)),
             "secret_file" => secret_file(scrub, "secret of a hook", Path::new(&text.value)),
@@ -344,6 +351,20 @@ fn option_file(scrub: &mut Scrub, path: &Path) {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_trigger_that_is_wrong_are_taken_out() {
+        let mut scrub = Scrub::new(b"0123456789abcdef");
+        let trigger = Text {
+            key: "detect.triggers".to_owned(),
+            value: "quillf > 1".to_owned(),
+        };
+        of_settings(&mut scrub, &[trigger]);
+        let clean =
+            scrub.clean("f.toml:2: no variable 'quillf'; if it is a plugin's, write status.quillf");
+        assert!(!clean.contains("quillf"), "{clean}");
+        assert!(clean.contains("write status."), "{clean}");
+    }
 
     #[test]
     fn options_of_a_service_are_read() {
