@@ -41,7 +41,7 @@ fn unpacked(path: &Path) -> (Vec<u8>, BTreeMap<String, Vec<u8>>) {
 }
 
 /// Planted in every setting that is a text, in files of secrets, in the environment and in the log.
-const SECRETS: [&str; 17] = [
+const SECRETS: [&str; 18] = [
     "s3cret-dir",
     "s3cret-causes",
     "s3cret-user",
@@ -59,6 +59,7 @@ const SECRETS: [&str; 17] = [
     "s3cret-hmac-key",
     "s3cret-listen-host",
     "s3cret-socket",
+    "s3cret-cause",
 ];
 
 struct Stage(tempfile::TempDir);
@@ -83,7 +84,7 @@ impl Stage {
         std::fs::create_dir(stage.path("s3cret-causes")).unwrap();
         // The journal says it all once more.
         let journal = format!(
-            "#!/bin/sh\ncat <<'END'\nfreezeframe started\n{}\nEND\n",
+            "#!/bin/sh\ncat <<'END'\nfreezeframe started\n/srv/s3cret-path/x.toml:3: no such sign\n{}\nEND\n",
             SECRETS.join(" x ")
         );
         std::fs::create_dir(stage.path("bin")).unwrap();
@@ -104,7 +105,8 @@ impl Stage {
         let mut incident = made_incident(&IncidentSize::small());
         incident.host = "s3cret-listen-host".to_owned();
         store::write_incident(&incident, &state).unwrap();
-        let stalls = "{\"server\":\"3306\",\"onset_ms\":1,\"rule\":\"work-stops\",\"says\":\"s3cret-user hangs\"}\n";
+        let stalls = "{\"server\":\"3306\",\"onset_ms\":1,\"rule\":\"work-stops\",\"says\":\"s3cret-user hangs\",\
+                      \"cause\":\"s3cret-cause\"}\n";
         std::fs::write(state.join("stalls.jsonl"), stalls).unwrap();
         stage
     }
