@@ -57,32 +57,34 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     }
 }
 
-/// A moment as local time of the day, as exactly as people need it.
+/// A moment's time of the day: `03:12:05 UTC`. Whatever people read is UTC and says so, in every command and page: two
+/// outputs can be laid side by side, and sent to somebody in another zone.
 pub fn clock(wall_ms: i64) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    jiff::Timestamp::from_millisecond(wall_ms).map_or_else(
-        |_| wall_ms.to_string(),
-        |moment| moment.to_zoned(zone).strftime("%H:%M:%S").to_string(),
-    )
+    moment(wall_ms, "%H:%M:%S UTC")
 }
 
-/// A moment with its date and zone.
+/// A moment with its date: `2026-11-20 03:12:05 UTC`.
 pub fn date(wall_ms: i64) -> String {
-    let zone = jiff::tz::TimeZone::system();
+    moment(wall_ms, "%Y-%m-%d %H:%M:%S UTC")
+}
+
+fn moment(wall_ms: i64, format: &str) -> String {
     jiff::Timestamp::from_millisecond(wall_ms).map_or_else(
         |_| wall_ms.to_string(),
-        |moment| {
-            moment
-                .to_zoned(zone)
-                .strftime("%Y-%m-%d %H:%M:%S %Z")
-                .to_string()
-        },
+        |moment| moment.strftime(format).to_string(),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_utc_and_say_so() {
+        assert_eq!(date(1_715_483_525_120), "2024-05-12 03:12:05 UTC");
+        assert_eq!(clock(1_715_483_525_120), "03:12:05 UTC");
+        assert_eq!(clock(i64::MAX), i64::MAX.to_string());
+    }
 
     #[test]
     fn text_is_wrapped_behind_its_head_or_below_it() {

@@ -15,7 +15,9 @@ use clap::Args;
   freezeframe compare --before 2h --after 10m --exit-code && echo worked
 
 The answer is: worked, no effect, worse, or not proven (and what is missing for a proof).
-docs/compare.md says how it is computed. Times without a zone are local.
+docs/compare.md says how it is computed.
+Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.
+
 Exit codes with --exit-code: 0 worked, 4 no effect, 5 worse, 6 not proven.")]
 pub(crate) struct Compare {
     /// Two incidents: before and after

@@ -51,7 +51,9 @@ are kept.")]
   freezeframe fleet ask costs --url sqlite:///var/lib/fleet/fleet.db --since 30d
   freezeframe fleet ask costs --url http://USER@db1:8123/freezeframe
   freezeframe fleet ask unnamed --dir /mnt/frames --json | jq -r '.rows[].frame'
-  freezeframe fleet ask builds --sql             print the SQL that it runs")]
+  freezeframe fleet ask builds --sql             print the SQL that it runs
+
+Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.")]
     Ask(FleetAsk),
     /// Fetch the file of an incident from where the recorders put it ([fleet] frames).
     #[command(after_help = "Examples:

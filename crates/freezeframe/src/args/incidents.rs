@@ -13,7 +13,9 @@ use cli::duration;
   freezeframe incidents --since 2026-11-20 --cause slow-fsync
   freezeframe incidents --longer 10s --server 3306
   freezeframe incidents --dir /mnt/db1/freezeframe
-  freezeframe explain \"$(freezeframe incidents --limit 1 --json | jq -r '.[0].path')\"")]
+  freezeframe explain \"$(freezeframe incidents --limit 1 --json | jq -r '.[0].path')\"
+
+Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.")]
 pub(crate) struct Incidents {
     /// Directory of the incidents [default: that of record]
     #[arg(long, value_name = "DIR")]

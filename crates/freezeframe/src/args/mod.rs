@@ -327,6 +327,8 @@ fn explain_help() -> String {
   freezeframe explain --at 20m --for 10m --server 3306 --keep
   freezeframe explain x.frame --fleet=sqlite:fleet.db   how many servers of the fleet had this cause
 
+Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.
+
 These formats of other tools are recognised by their content:
 ";
     const COLLECTIONS: &str =

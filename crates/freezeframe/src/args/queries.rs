@@ -46,7 +46,8 @@ pub(crate) enum GroupByArg {
   freezeframe queries --live 60s                            a running server, the gentlest way
 
 Reads slow logs and general logs of MySQL 5.0 to 9, Percona Server and MariaDB, also as .gz or .zst.
-Statements are shown without literals unless you say --no-redact. Times without a zone are local.
+Statements are shown without literals unless you say --no-redact.
+Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.
 Quantiles have a relative error of at most 0.8 %.")]
 pub(crate) struct Queries {
     /// Slow or general logs; - for standard input

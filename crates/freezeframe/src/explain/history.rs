@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cli::{output, recorded, usage};
 use jiff::Zoned;
-use jiff::civil::Time;
 use model::{
     Absent, Incident, Millis, Reason, StackEvidence, Stall, TextKind, TimedAbsent, Trigger, Window,
 };
@@ -14,7 +13,7 @@ use store::HistoryWindow;
 
 use crate::args::ExplainAt;
 use crate::config::Config;
-use crate::queries::options::parse_time;
+use crate::queries::options::{is_time_of_day, parse_time};
 
 /// A longer time is not made one incident of, milliseconds: of more, too few readings are kept.
 const LENGTH_MAX_MS: i64 = 30 * 60_000;
@@ -61,7 +60,7 @@ fn start(at: &str, now: &Zoned) -> Result<i64> {
     if ms <= now_ms {
         return Ok(ms);
     }
-    if at.trim().parse::<Time>().is_ok() {
+    if is_time_of_day(at) {
         return Ok(ms - DAY_MS);
     }
     bail!("--at: {} is in the future", output::date(ms))
@@ -243,11 +242,8 @@ mod tests {
         };
         assert_eq!(of("10m").unwrap(), ms("2026-11-20T00:50:00Z"));
         assert!(of("2026-11-21T00:00:00Z").is_err());
-        // In the zone of the machine, whatever that is: within the last day.
-        for text in ["03:12", "23:59:59", "00:00"] {
-            let at = of(text).unwrap();
-            let now = now.timestamp().as_millisecond();
-            assert!(at <= now && at > now - 2 * DAY_MS, "{text}");
-        }
+        assert_eq!(of("00:30").unwrap(), ms("2026-11-20T00:30:00Z"));
+        assert_eq!(of("03:12").unwrap(), ms("2026-11-19T03:12:00Z"));
+        assert_eq!(of("03:12 UTC").unwrap(), ms("2026-11-19T03:12:00Z"));
     }
 }

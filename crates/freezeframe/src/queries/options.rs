@@ -64,20 +64,25 @@ pub(super) fn limit(args: &Queries) -> Option<usize> {
 }
 
 /// A moment, microseconds since 1970 UTC: `2026-11-20T14:00:00Z`, `2026-11-20 14:00`, `2026-11-20`, `14:00` (today), or
-/// how long ago (`90s`). Without a zone it is local.
+/// how long ago (`90s`). Without a zone it is in that of `now`; with `UTC` behind it it is what our outputs print.
 pub(crate) fn parse_time(text: &str, now: &Zoned) -> Result<i64> {
     let text = text.trim();
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(moment.as_microsecond());
     }
+    let (civil, is_utc) = without_utc(text);
+    let now = match is_utc {
+        true => now.with_time_zone(TimeZone::UTC),
+        false => now.clone(),
+    };
     let zoned = |moment: DateTime| -> Result<i64> {
-        let zoned = moment.to_zoned(TimeZone::system())?;
+        let zoned = moment.to_zoned(now.time_zone().clone())?;
         Ok(zoned.timestamp().as_microsecond())
     };
-    if let Ok(moment) = text.parse::<DateTime>() {
+    if let Ok(moment) = civil.parse::<DateTime>() {
         return zoned(moment);
     }
-    if let Ok(time) = text.parse::<Time>() {
+    if let Ok(time) = civil.parse::<Time>() {
         return zoned(now.date().to_datetime(time));
     }
     if let Ok(ago) = duration(text) {
@@ -85,8 +90,19 @@ pub(crate) fn parse_time(text: &str, now: &Zoned) -> Result<i64> {
         return Ok(now.timestamp().as_microsecond().saturating_sub(ago_us));
     }
     bail!(
-        "'{text}' is not a time: use for example 14:00, '2026-11-20 14:00', 2026-11-20T14:00:00Z or 2h (ago)"
+        "'{text}' is not a time: use for example 14:00, '2026-11-20 14:00', '2026-11-20 14:00 UTC' or 2h (ago)"
     )
+}
+
+/// Whether it is a time without a date.
+pub(crate) fn is_time_of_day(text: &str) -> bool {
+    without_utc(text.trim()).0.parse::<Time>().is_ok()
+}
+
+/// A time without the name of its zone, and whether that was UTC.
+fn without_utc(text: &str) -> (&str, bool) {
+    let civil = text.strip_suffix("UTC").or(text.strip_suffix('Z'));
+    civil.map_or((text, false), |civil| (civil.trim_end(), true))
 }
 
 #[cfg(test)]
@@ -105,20 +121,29 @@ mod tests {
         ] {
             assert_eq!(parse_time(text, &now).unwrap(), moment_us, "{text}");
         }
-        // In the zone of the machine, whatever that is.
-        let local = |text: &str| {
-            let civil: DateTime = text.parse().unwrap();
-            let zoned = civil.to_zoned(TimeZone::system()).unwrap();
-            zoned.timestamp().as_microsecond()
-        };
-        for (text, whole) in [
-            ("2026-11-20 14:00", "2026-11-20T14:00:00"),
-            ("2026-11-20", "2026-11-20T00:00:00"),
-            ("14:00", "2026-11-20T14:00:00"),
-            ("14:00:05", "2026-11-20T14:00:05"),
-        ] {
-            assert_eq!(parse_time(text, &now).unwrap(), local(whole), "{text}");
-        }
         assert!(parse_time("soon", &now).is_err());
+    }
+
+    #[test]
+    fn a_time_is_in_the_zone_of_who_asks_or_utc_as_it_is_printed() {
+        let now: Zoned = "2026-11-20T23:30:00-05:00[-05:00]".parse().unwrap();
+        let us = |text: &str| text.parse::<Timestamp>().unwrap().as_microsecond();
+        for (text, moment_us) in [
+            ("2026-11-20 14:00", us("2026-11-20T19:00:00Z")),
+            ("2026-11-20", us("2026-11-20T05:00:00Z")),
+            ("14:00:05", us("2026-11-20T19:00:05Z")),
+            ("2026-11-20 14:00 UTC", us("2026-11-20T14:00:00Z")),
+            // In UTC the next day has begun.
+            ("04:12:05 UTC", us("2026-11-21T04:12:05Z")),
+            ("04:12Z", us("2026-11-21T04:12:00Z")),
+            (
+                cli::output::date(1_715_483_525_000).as_str(),
+                1_715_483_525_000_000,
+            ),
+        ] {
+            assert_eq!(parse_time(text, &now).unwrap(), moment_us, "{text}");
+        }
+        assert!(is_time_of_day("04:12 UTC") && is_time_of_day("04:12"));
+        assert!(!is_time_of_day("2026-11-20 14:00 UTC") && !is_time_of_day("2h"));
     }
 }

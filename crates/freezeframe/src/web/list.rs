@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Zoned;
+use jiff::tz::TimeZone;
 use model::OrderBy;
 use report::served::{Filters, ListView, Row, RowState, percent};
 use serde_json::{Value, json};
@@ -46,8 +47,9 @@ impl<'a> ListQuery<'a> {
             if text.is_empty() {
                 return Ok(None);
             }
-            let us =
-                parse_time(text, &Zoned::now()).map_err(|error| format!("{name}: {error:#}"))?;
+            // As the page prints it.
+            let now = Zoned::now().with_time_zone(TimeZone::UTC);
+            let us = parse_time(text, &now).map_err(|error| format!("{name}: {error:#}"))?;
             Ok(Some(us / 1000))
         };
         let length = |name: &str| -> Result<Option<u64>, String> {
