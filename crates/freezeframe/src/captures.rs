@@ -19,8 +19,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use cli::output;
+use anyhow::{Context, Result, anyhow, bail};
+use cli::{output, usage};
 use diagnosis::SourceRead;
 use import::{Input, Part};
 use model::{Incident, Profile, StackEvidence};
@@ -137,10 +137,10 @@ pub(crate) fn incident_of(
             Ok((incident, sources))
         }
         None if sources.is_empty() => bail!("no file in it"),
-        None if found.frames.only_these(found) > 1 => bail!(
-            "{} incidents were given, but only one can be explained: name one (or use freezeframe compare A B, explain A B --html FILE)",
+        None if found.frames.only_these(found) > 1 => Err(usage(anyhow!(
+            "{} incidents were given, but only one can be used: name one (or use freezeframe compare A B, explain A B --html FILE)",
             found.frames.only_these(found)
-        ),
+        ))),
         None => {
             let told: Vec<String> = sources.iter().take(3).map(SourceRead::line).collect();
             bail!(

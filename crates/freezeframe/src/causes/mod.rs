@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use anyhow::{Result, bail};
-use cli::output;
+use anyhow::{Result, anyhow, bail};
+use cli::{output, usage};
 use diagnosis::{Catalogue, CatalogueError, Extended};
 use model::OrderBy;
 use serde_json::json;
@@ -218,7 +218,7 @@ fn show(id: &str, common: &CausesCommon) -> Result<ExitCode> {
         } else {
             format!("did you mean {}?", like.join(", "))
         };
-        bail!("no cause '{id}'; {hint}");
+        return Err(usage(anyhow!("no cause '{id}'; {hint}")));
     };
     let described = cause.describe();
     if common.json {

@@ -7,7 +7,7 @@ mod windows;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use cli::{output, usage};
 use diagnosis::Cause;
 use diagnosis::compare::{Answer, Comparison};
@@ -82,7 +82,9 @@ fn wanted(args: &Compare) -> Result<Option<Option<&'static Cause>>> {
     match causes::catalogue().get(id) {
         Some(cause) => Ok(Some(Some(cause))),
         None if id == "none" => Ok(Some(None)),
-        None => bail!("--cause {id}: no such cause (freezeframe causes lists them); or say none"),
+        None => Err(usage(anyhow!(
+            "--cause {id}: no such cause (freezeframe causes lists them); or say none"
+        ))),
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use ::fleet::any_store::Access;
 use ::fleet::url::StoreUrl;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use cli::output;
 use diagnosis::{Level, SourceRead, Verdict, diagnose_closely, order_by_times};
 use model::{Absent, Incident, Reason};
@@ -33,6 +33,7 @@ const INCIDENT: &str = "freezeframe incident";
 pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let config = Config::load(args.history.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
+    refuse_history(args)?;
     let fleet = args.fleet.as_deref().map(|url| store(url, &config));
     let fleet = fleet.transpose().map_err(cli::usage)?;
     if let Some(page) = &args.html {
@@ -221,16 +222,32 @@ pub(crate) fn print_files(paths: &[PathBuf], json: bool) -> Result<()> {
     Ok(())
 }
 
+/// Refuses what is said of the history where a file is given: it would change nothing. clap does not see it, because
+/// files exclude the option that these need.
+fn refuse_history(args: &Explain) -> Result<()> {
+    let said = [
+        ("--keep", args.history.keep),
+        ("--server", args.history.server.is_some()),
+        ("--dir", args.history.dir.is_some()),
+    ];
+    match said.iter().find(|(_, is_said)| *is_said) {
+        Some((option, _)) if args.at.is_none() => {
+            Err(cli::usage(anyhow!("{option}: only with --at")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.
 fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
     if page == Path::new("-") {
         return Ok(());
     }
     if captures::is_incident_file(page) {
-        bail!(
+        return Err(cli::usage(anyhow!(
             "{}: a page is not written over an incident; give another name to --html",
             page.display()
-        );
+        )));
     }
     // Only a file is replaced; a device is written to.
     let file = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
@@ -245,10 +262,10 @@ fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
             .is_ok_and(|path| path == own || is_in(&path))
     };
     if inputs.iter().any(is_input) {
-        bail!(
+        return Err(cli::usage(anyhow!(
             "{}: it is one of the files to be explained; give another name to --html",
             page.display()
-        );
+        )));
     }
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use ::export::check::{Check, Part};
 use ::export::redact::{Leak, Names, Redacted};
 use ::export::{redact, stalk};
-use anyhow::{Context, Result, bail};
-use cli::output;
+use anyhow::{Context, Result, anyhow, bail};
+use cli::{output, usage};
 use diagnosis::{Verdict, diagnose};
 use model::{Incident, Window};
 use report::evidence::folded::folded_profile;
@@ -47,9 +47,9 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         &args.output,
     ];
     if outputs.iter().all(|output| output.is_none()) {
-        bail!(
+        return Err(usage(anyhow!(
             "name an output: --pt-stalk DIR, --folded FILE, --pprof FILE, --speedscope FILE, or --redact -o FILE.frame"
-        );
+        )));
     }
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
     let on_stdout = [&args.folded, &args.pprof, &args.speedscope];
@@ -59,9 +59,17 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
         .filter(to_stdout);
     let quiet = match on_stdout.count() {
         0 => false,
-        1 if args.json => bail!("only one can go to standard output: --json or the samples"),
+        1 if args.json => {
+            return Err(usage(anyhow!(
+                "only one can go to standard output: --json or the samples"
+            )));
+        }
         1 => true,
-        _ => bail!("only one can go to standard output: --folded, --pprof or --speedscope"),
+        _ => {
+            return Err(usage(anyhow!(
+                "only one can go to standard output: --folded, --pprof or --speedscope"
+            )));
+        }
     };
     // What is in the way is told before any work is done.
     let directory = args

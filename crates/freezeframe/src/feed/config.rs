@@ -197,10 +197,12 @@ impl FleetConfig {
                 bail!("{}: is a directory, not a store", path.display())
             }
             Some(Place::Gateway(gateway)) => bail!(
-                "{}: is a gateway, which answers no questions: --fleet=URL of its store",
+                "{}: is a gateway, which answers no questions: give the URL of its store",
                 gateway.shown()
             ),
-            None => bail!("no [fleet] url is configured: --fleet=URL"),
+            None => {
+                bail!("no store is named: give its URL, or set url in [fleet] of the configuration")
+            }
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
-use cli::output;
+use anyhow::{Result, anyhow, bail};
+use cli::{output, usage};
 use diagnosis::{Cause, Finding, Level, Remedy, advise};
 use model::{FixAction, Incident};
 use store::{read_incident, read_summary};
@@ -69,19 +69,22 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
         Some(text) => {
             if let Some(cause) = causes::catalogue().get(text) {
                 if args.cause.as_ref().is_some_and(|other| other != text) {
-                    bail!("{text} and --cause name different causes");
+                    return Err(usage(anyhow!("{text} and --cause name different causes")));
                 }
                 return Ok(Some(by_name(cause)));
             }
             if text.contains('/') || text.ends_with(".frame") {
                 bail!("{text}: no such incident");
             }
-            return unknown(text);
+            bail!(
+                "'{text}' is neither an incident's file nor the id of a cause{}",
+                alike(text)
+            );
         }
         None => match &args.cause {
             Some(id) => match causes::catalogue().get(id) {
                 Some(cause) => return Ok(Some(by_name(cause))),
-                None => return unknown(id),
+                None => return Err(no_cause(id)),
             },
             None => newest(&config.directory(None))?,
         },
@@ -109,7 +112,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
         }
     };
     let Some(cause) = causes::catalogue().get(&id) else {
-        return unknown(&id);
+        return Err(no_cause(&id));
     };
     Ok(Some(SelectedCause {
         cause,
@@ -130,7 +133,16 @@ fn by_name(cause: &'static Cause) -> SelectedCause {
     }
 }
 
-fn unknown(id: &str) -> Result<Option<SelectedCause>> {
+/// What is wrong with `--cause`, which names no file.
+fn no_cause(id: &str) -> anyhow::Error {
+    usage(anyhow!(
+        "--cause: no cause '{id}'; `freezeframe causes` lists them{}",
+        alike(id)
+    ))
+}
+
+/// Ids that may be meant, as a hint.
+fn alike(id: &str) -> String {
     let alike: Vec<&str> = causes::catalogue()
         .causes()
         .iter()
@@ -141,12 +153,10 @@ fn unknown(id: &str) -> Result<Option<SelectedCause>> {
         })
         .take(5)
         .collect();
-    let hint = if alike.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean {}?", alike.join(", "))
-    };
-    bail!("'{id}' is neither an incident's file nor the id of a cause{hint}")
+    match alike.is_empty() {
+        true => String::new(),
+        false => format!("; did you mean {}?", alike.join(", ")),
+    }
 }
 
 /// The incident with the latest onset.

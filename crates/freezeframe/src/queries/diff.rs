@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
-use cli::output;
+use anyhow::{Context, Result, anyhow};
+use cli::{output, usage};
 use jiff::Zoned;
 use model::QueryDigest;
 use report::evidence::queries_diff::{QueriesDiffOptions, diff_json, queries_diff};
@@ -18,7 +18,9 @@ use crate::args::Queries;
 const JSON_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn run(args: &Queries, a: &str, b: &str) -> Result<ExitCode> {
-    let (before, during) = (side(args, a)?, side(args, b)?);
+    // A mistake in the second is told before the first is read.
+    let (of_a, of_b) = (file_and_interval(a)?, file_and_interval(b)?);
+    let (before, during) = (side(args, of_a)?, side(args, of_b)?);
     let changes = queries_diff(&before, &during);
     let limit = options::limit(args).unwrap_or(usize::MAX);
     if let Some(path) = &args.html {
@@ -43,8 +45,7 @@ pub(super) fn run(args: &Queries, a: &str, b: &str) -> Result<ExitCode> {
 }
 
 /// A log, a stretch of one, or a digest that was printed before.
-fn side(args: &Queries, text: &str) -> Result<QueryDigest> {
-    let (path, stretch) = file_and_interval(text)?;
+fn side(args: &Queries, (path, stretch): (PathBuf, Option<Stretch>)) -> Result<QueryDigest> {
     if stretch.is_none()
         && let Some(digest) = printed(&path)?
     {
@@ -75,12 +76,12 @@ fn file_and_interval(text: &str) -> Result<(PathBuf, Option<Stretch>)> {
         return Ok((whole, None));
     };
     let Some((from, to)) = stretch.split_once("..") else {
-        bail!("{text}: FILE@FROM..TO expected");
+        return Err(usage(anyhow!("{text}: FILE@FROM..TO expected")));
     };
     let now = Zoned::now();
     let moment = |text: &str| match text {
         "" => Ok(None),
-        text => options::parse_time(text, &now).map(Some),
+        text => options::parse_time(text, &now).map(Some).map_err(usage),
     };
     Ok((PathBuf::from(path), Some((moment(from)?, moment(to)?))))
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use cli::output;
+use anyhow::{Context, Result, anyhow, bail};
+use cli::{output, usage};
 use sql::digest::{Digester, LogDigest};
 use sql::log::{LogKind, log_kind};
 
@@ -27,10 +27,12 @@ const HEAD_BYTES: usize = 64 << 10;
 
 pub(super) fn run(args: &Queries) -> Result<LogDigest> {
     let [path] = args.files.as_slice() else {
-        bail!("--follow needs exactly one log");
+        return Err(usage(anyhow!("--follow needs exactly one log")));
     };
     if input::is_standard_input(path) {
-        bail!("--follow needs a file; standard input is read to its end anyway");
+        return Err(usage(anyhow!(
+            "--follow needs a file; standard input is read to its end anyway"
+        )));
     }
     let options = options::options(args)?;
     // Before the first byte, so that a wrong one costs no waiting.

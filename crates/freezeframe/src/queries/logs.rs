@@ -13,6 +13,8 @@ use crate::args::{CompatArg, Queries};
 
 /// Digests logs.
 pub(super) fn run(args: &Queries) -> Result<ExitCode> {
+    // What no log could make right is told before any is read.
+    options::order(args)?;
     if let Some([a, b]) = args.diff.as_deref() {
         return diff::run(args, a, b);
     }

@@ -114,20 +114,24 @@ fn nothing_is_replaced_unasked() {
         &["import", &ticket, "-o", &frame],
         &["kept.frame", "--force"],
     );
-    one_line(
+    one_line_with(
+        2,
         &["explain", &frame, "--html", &frame],
         &["kept.frame", "over an incident"],
     );
-    one_line(
+    one_line_with(
+        2,
         &["explain", &ticket, "--html", &frame],
         &["kept.frame", "over an incident"],
     );
-    one_line(
+    one_line_with(
+        2,
         &["explain", &ticket, "--html", &ticket],
         &["ticket.txt", "to be explained"],
     );
     let folder = dir.path().to_str().unwrap();
-    one_line(
+    one_line_with(
+        2,
         &["explain", folder, "--html", &ticket],
         &["ticket.txt", "to be explained"],
     );
@@ -219,6 +223,36 @@ fn logins() {
 fn wrong_arguments_exit_with_two() {
     assert_eq!(run(&["record", "--for", "soon"]).status.code(), Some(2));
     assert_eq!(run(&["explain"]).status.code(), Some(2));
+}
+
+/// Also those that only we can tell to be wrong, in every command: a script tells a mistake of its own from a failure.
+#[test]
+fn arguments_that_nothing_could_make_right_exit_with_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let incident = testbed::made_incident(&testbed::IncidentSize::small());
+    let first = store::write_incident(&incident, dir.path()).unwrap();
+    let second = dir.path().join("second.frame");
+    std::fs::copy(&first, &second).unwrap();
+    let (a, b) = (first.to_str().unwrap(), second.to_str().unwrap());
+    let lines: [(&[&str], &str); 14] = [
+        (&["explain", a, b], "only one can be used"),
+        (&["export", a, b, "--folded", "-"], "only one can be used"),
+        (&["explain", a, "--html", a], "give another name to --html"),
+        (&["explain", a, "--keep"], "--keep: only with --at"),
+        (&["explain", a, "--dir", "/x"], "--dir: only with --at"),
+        (&["export", a], "name an output"),
+        (&["compare", a, b, "--cause", "nosuch"], "no such cause"),
+        (&["incidents", "--cause", "nosuch"], "no cause 'nosuch'"),
+        (&["fix", a, "--cause", "nosuch"], "no cause 'nosuch'"),
+        (&["fix", "slow-fsync", "--cause", "oom"], "different causes"),
+        (&["causes", "show", "nosuch"], "no cause 'nosuch'"),
+        (&["queries", "--follow", "a", "b"], "exactly one log"),
+        (&["queries", "a", "--order-by", "time:most"], "--order-by"),
+        (&["queries", "--diff", "a", "b@soon"], "FILE@FROM..TO"),
+    ];
+    for (arguments, part) in lines {
+        one_line_with(2, arguments, &[part]);
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn causes_are_listed_and_shown() {
     assert_eq!(json["witnesses"][0]["kind"], "measure");
 
     let unknown = run(&["causes", "show", "fsync", "--causes", path(dir.path())]);
-    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(unknown.status.code(), Some(2));
     let told = text(&unknown.stderr);
     assert!(
         told.contains("no cause 'fsync'; did you mean slow-fsync"),

@@ -181,7 +181,7 @@ fn mistakes_are_told_in_one_line() {
     );
     let good = ["--before", "2026-11-20T12:01:00Z..2026-11-20T12:05:00Z"];
     let after = ["--after", "2026-11-20T12:11:00Z..2026-11-20T12:15:00Z"];
-    told(
+    wrong(
         &[&good[..], &after, &["--cause", "bad-luck"]].concat(),
         "bad-luck",
     );

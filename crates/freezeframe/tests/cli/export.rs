@@ -23,8 +23,13 @@ fn json(arguments: &[&str]) -> Value {
 }
 
 fn refused(arguments: &[&str]) -> String {
+    refused_with(1, arguments)
+}
+
+/// With 2 where the arguments alone are wrong.
+fn refused_with(code: i32, arguments: &[&str]) -> String {
     let output = run(arguments);
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}");
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said.lines().count(), 1, "{said}");
     said
@@ -188,9 +193,9 @@ fn arguments_that_make_no_sense_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let frame = frame_in(dir.path());
     let inside = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    assert!(refused(&["export", &frame]).contains("--pt-stalk DIR"));
+    assert!(refused_with(2, &["export", &frame]).contains("--pt-stalk DIR"));
     for both in [["--folded", "--pprof"], ["--speedscope", "--folded"]] {
-        let said = refused(&["export", &frame, both[0], "-", both[1], "-"]);
+        let said = refused_with(2, &["export", &frame, both[0], "-", both[1], "-"]);
         assert!(said.contains("standard output"), "{said}");
     }
     let salt = inside("salt");

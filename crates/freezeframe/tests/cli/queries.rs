@@ -459,7 +459,7 @@ fn what_is_wrong_is_said_in_one_line() {
         let output = run(&all);
         let stderr = String::from_utf8(output.stderr).unwrap();
         // What no log could make right; whether a log has a number is another matter.
-        let usage = ["soon", "time:most"];
+        let usage = ["soon", "time:most", "x@y"];
         let is_usage = usage.iter().any(|wrong| all.contains(wrong));
         let code = if is_usage { 2 } else { 1 };
         assert_eq!(output.status.code(), Some(code), "{all:?}: {stderr}");
