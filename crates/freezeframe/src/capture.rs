@@ -133,7 +133,7 @@ fn by_ourselves(
     stop: &Arc<AtomicBool>,
 ) -> Result<Vec<PathBuf>> {
     recording.history = None;
-    let targets = targets::find(&args.server, config)?;
+    let targets = targets::find_resolved(&args.server, config)?;
     must_take_files(&recording.dir)?;
     // One that runs may be beside another server than the one that is named.
     let why = match names_a_server(args) {

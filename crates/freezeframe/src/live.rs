@@ -42,7 +42,7 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
         }
         return Ok(Live { pid, target: None });
     }
-    let mut targets = targets::find(args, &config)?;
+    let mut targets = targets::find_resolved(args, &config)?;
     if targets.len() > 1 {
         let list: Vec<String> = targets
             .iter()
@@ -68,7 +68,10 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
             pid: process.pid,
             target,
         }),
-        None => bail!("the server's process was not found on this host; name it with --pid"),
+        None => match target.and_then(|target| target.other_host) {
+            Some(host) => bail!("the server runs on {host}: its threads can only be seen there"),
+            None => bail!("the server's process was not found on this host; name it with --pid"),
+        },
     }
 }
 

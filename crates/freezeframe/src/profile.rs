@@ -33,8 +33,7 @@ pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
 }
 
 fn take(args: &args::Profile) -> Result<ExitCode> {
-    let chosen =
-        args.server.pid.is_some() || args.server.port.is_some() || args.server.socket.is_some();
+    let chosen = args.server.names_one();
     let live = if chosen {
         Some(live::find(&args.server)?)
     } else {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use kernel::roots::ProcRoot;
 use kernel::servers::ServerProcess;
 use recorder::{Target, TargetError, Wanted, discover_targets};
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
-use server::{Address, Login, LoginOptions, TlsOptions, find_login, is_this_host};
+use server::{Address, Login, LoginOptions, TlsOptions, find_login, is_this_host, look_up};
 
 use crate::args::ServerArgs;
 use crate::config::Config;
@@ -44,6 +44,15 @@ pub(crate) fn find(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
         }
     }
     Ok(targets)
+}
+
+/// As [`find`], and a host that the command line names must have an address: who mistypes it is told at once, and not by
+/// every source that cannot be read. Of a host in a file nothing is said: a recorder waits for it, as for its server.
+pub(crate) fn find_resolved(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
+    if let Some(host) = &args.host {
+        look_up(host).with_context(|| format!("--host {host}: this name cannot be resolved"))?;
+    }
+    find(args, config)
 }
 
 /// Who we are to the servers, where none is named and all that run here are meant.
@@ -114,12 +123,12 @@ fn tls_options(args: &ServerArgs, config: &Config) -> TlsOptions {
     })
 }
 
-/// As [`find`], for who does not wait and see: where a socket or a port is named, a process that only starts may be
+/// As [`find_resolved`], for who does not wait and see: where a socket or a port is named, a process that only starts may be
 /// another server, and nothing is said of it.
 pub(crate) fn find_listening(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
     let wanted = wanted(args, config);
     let is_address = wanted.pid.is_none() && (wanted.socket.is_some() || wanted.port.is_some());
-    let mut targets = find(args, config)?;
+    let mut targets = find_resolved(args, config)?;
     for target in targets.iter_mut().filter(|_| is_address) {
         target.process.take_if(|process| only_starts(process));
     }

@@ -1,6 +1,7 @@
 //! Where a server listens: a unix socket, or host and port.
 
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 
@@ -38,6 +39,20 @@ pub fn is_this_host(host: &str) -> bool {
     !addresses.is_empty() && addresses.iter().all(is_ours)
 }
 
+/// Looks a host's name up, which may take the resolver's time; an address needs none.
+///
+/// # Errors
+/// Why the name has no address.
+pub fn look_up(host: &str) -> io::Result<()> {
+    if is_usual_local(host) || host.parse::<IpAddr>().is_ok() {
+        return Ok(());
+    }
+    match (host, 0).to_socket_addrs()?.next() {
+        Some(_) => Ok(()),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, "it has no address")),
+    }
+}
+
 /// Names of this host that need no resolver.
 fn is_usual_local(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
@@ -58,6 +73,13 @@ mod tests {
         // Addresses that documents use (RFC 5737, RFC 3849): nobody has them.
         for other in ["192.0.2.1", "2001:db8::1", "no such host", ""] {
             assert!(!is_this_host(other), "{other}");
+        }
+        for known in ["localhost", "127.0.0.1", "192.0.2.1", "2001:db8::1"] {
+            assert!(look_up(known).is_ok(), "{known}");
+        }
+        // Names that can never be (RFC 2606, RFC 1035).
+        for unknown in ["nosuch.invalid", "no such host"] {
+            assert!(look_up(unknown).is_err(), "{unknown}");
         }
         let ipv6 = Address::Tcp("::1".to_owned(), 3306);
         assert_eq!(ipv6.to_string(), "[::1]:3306");

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
     let targets = match (&from, &all) {
         (Some(_), _) => Vec::new(),
         (None, Some(_)) => targets::find_any(&args.server, &config)?,
-        (None, None) => targets::find(&args.server, &config)?,
+        (None, None) => targets::find_resolved(&args.server, &config)?,
     };
     recording.general_log = general_log(args, &config, &leases_dir);
     revert_leftovers(leases_dir)?;

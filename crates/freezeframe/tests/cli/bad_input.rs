@@ -219,6 +219,32 @@ fn logins() {
     one_line(&["record", "--pid", "1"], &["process 1 is not a mysqld"]);
 }
 
+/// A name that is mistyped would else be a recording of nothing, with the reason in the absence of every source.
+#[test]
+fn a_host_without_an_address_is_told_before_anything_begins() {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().to_str().unwrap();
+    let host = ["--host", "nosuch.invalid"];
+    for command in [
+        &["record", "--no-history", "--for", "2s", "--dir", state][..],
+        &["capture", "--for", "1s", "--dir", state],
+        &["check"],
+        &["grants"],
+        &["stacks"],
+        &["locks"],
+        &["profile", "--seconds", "1s"],
+        &["queries", "--live", "1s"],
+    ] {
+        let arguments = [command, &host].concat();
+        let part = "--host nosuch.invalid: this name cannot be resolved";
+        one_line(&arguments, &[part]);
+        assert!(run(&arguments).stdout.is_empty(), "{arguments:?}");
+    }
+    // An address is looked up nowhere; who listens there is another question.
+    let elsewhere = ["stacks", "--host", "192.0.2.1"];
+    one_line(&elsewhere, &["the server runs on 192.0.2.1"]);
+}
+
 #[test]
 fn wrong_arguments_exit_with_two() {
     assert_eq!(run(&["record", "--for", "soon"]).status.code(), Some(2));
