@@ -1,7 +1,7 @@
 //! What a diagnosis says. This is also the JSON contract (`docs/reference/json.md`): fields are added, never
 //! renamed or given another meaning. It is read back by the live view, which shows what the recorder found.
 
-use model::Absent;
+use model::{Absent, Plain};
 use serde::{Deserialize, Serialize};
 
 use crate::actors::Actor;
@@ -180,7 +180,8 @@ impl SourceRead {
             .skipped
             .as_ref()
             .map_or_else(String::new, |why| format!("; left out: {why}"));
-        format!("{}{lines}: {}{brought}{skipped}", self.path, self.kind)
+        let path = Plain::line(&self.path);
+        format!("{path}{lines}: {}{brought}{skipped}", self.kind)
     }
 }
 

@@ -68,6 +68,6 @@ pub(super) fn run(args: &FleetFetch) -> Result<ExitCode> {
         bail!("{key}: not the file that {name} knows: its SHA-256 is another");
     }
     store::write_private(&path, &bytes)?;
-    output::print(&format!("{}\n", path.display()))?;
+    output::print_line(&path.display().to_string())?;
     Ok(ExitCode::SUCCESS)
 }

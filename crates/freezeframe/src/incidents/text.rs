@@ -31,9 +31,10 @@ pub(super) struct Around<'a> {
 }
 
 pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Around<'_>) -> String {
-    let dir = around.dir.display();
+    let dir = around.dir.display().to_string();
     let width = output::text_options().width;
-    let soon = unwritten(around.unwritten, &dir.to_string(), width);
+    let soon = unwritten(around.unwritten, &dir, width);
+    let dir = plain(&dir);
     if caught.is_empty() && stalls.is_empty() {
         return match around.all {
             _ if !soon.is_empty() => soon,

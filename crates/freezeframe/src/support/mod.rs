@@ -391,7 +391,7 @@ fn print_result(json: bool, path: &Path, bytes: &[u8], parts: &[Part]) -> Result
     let _ = writeln!(
         text,
         "{}: {kib} KiB, readable only by you; nothing was sent.\nLook at it before you send it: tar -xzf {}",
-        path.display(),
+        output::plain(&path.display().to_string()),
         shell::word(&path.to_string_lossy())
     );
     output::print(&text)
