@@ -17,6 +17,9 @@ const ABSENT_NAMED: usize = 2;
 /// Longer signs end at the end of a clause, in characters.
 const SIGN_MAX: usize = 120;
 
+/// Numbers that differ by no more than this share of the larger are the same to people.
+const SAME_SHARE: f64 = 0.1;
+
 /// Signs for it and against it, the one that says most, and what is missing most.
 pub(super) fn confidence(finding: &Finding) -> Vec<Prose> {
     let count = |witnesses: &[Witness]| match witnesses.len() {
@@ -48,10 +51,28 @@ pub(super) fn confidence(finding: &Finding) -> Vec<Prose> {
     lines.into_iter().map(Prose::from).collect()
 }
 
-/// The sign that says most to somebody who does not know the server's insides: one that proves, in plain words.
+/// The sign that says most to somebody who does not know the server's insides: one that proves, in plain words. A number
+/// that was the same before persuades nobody, however large it is.
 fn strongest(witnesses: &[Witness]) -> Option<&Witness> {
     let plain = witnesses.iter().filter(|one| is_plain(&one.says));
-    plain.min_by_key(|one| (has_names(&one.says), !one.conclusive, one.value.is_none()))
+    plain.min_by_key(|one| {
+        (
+            is_as_before(one),
+            has_names(&one.says),
+            !one.conclusive,
+            one.value.is_none(),
+        )
+    })
+}
+
+/// Whether it tells a number of before that people take for the same as its own.
+fn is_as_before(witness: &Witness) -> bool {
+    let tells = [" before the onset", " after the end"];
+    let (Some(now), Some(before)) = (witness.value, witness.baseline) else {
+        return false;
+    };
+    tells.iter().any(|words| witness.says.contains(words))
+        && (now - before).abs() <= SAME_SHARE * now.abs().max(before.abs())
 }
 
 /// What a sign says, without words of ours.
@@ -134,7 +155,45 @@ pub(super) fn absent(incident: &Incident, verdict: &Verdict) -> Option<Answer> {
 
 #[cfg(test)]
 mod tests {
+    use diagnosis::Show;
+
     use super::*;
+
+    fn witness(says: &str, value: f64, baseline: f64) -> Witness {
+        Witness {
+            id: "x".to_owned(),
+            source: "status".to_owned(),
+            says: says.to_owned(),
+            value: Some(value),
+            baseline: Some(baseline),
+            limit: None,
+            signals: Vec::new(),
+            conclusive: false,
+            show: Show::Count,
+        }
+    }
+
+    #[test]
+    fn what_was_so_before_is_not_the_strongest_sign() {
+        let history = witness(
+            "the history list had 1.1 M transactions that were not purged, 1.1 M before the onset",
+            1_103_812.0,
+            1_103_062.0,
+        );
+        let threads = witness("39.5 threads were building old versions", 39.5, 0.2);
+        let both = [history.clone(), threads.clone()];
+        assert_eq!(strongest(&both), Some(&threads));
+        // Where nothing else is said, it is.
+        assert_eq!(strongest(&both[..1]), Some(&history));
+        // What has fallen to nothing or has grown is another matter, and so is a number that is told alone.
+        let fell = witness("0 answers a second, 400 before the onset", 0.0, 400.0);
+        let alone = witness("the position did not move (0 bytes a second)", 0.0, 0.0);
+        for sign in [fell, alone] {
+            assert!(!is_as_before(&sign), "{}", sign.says);
+        }
+        let idle = witness("0 reads, 0 before the onset", 0.0, 0.0);
+        assert!(is_as_before(&idle));
+    }
 
     #[test]
     fn what_is_not_known_is_told_without_names_of_signals() {

@@ -17,15 +17,27 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A text whose numbers have no more digits than matter: `7.19/s` is `7.2/s`, `25.4 sessions` are `25 sessions`.
+/// A text whose numbers have no more digits than matter: `7.19/s` is `7.2/s`, `25.4 sessions` are `25 sessions`,
+/// `0.0435 before` is `less than 0.1 before`.
 pub(super) fn coarse(text: &str) -> String {
-    text.split(' ')
-        .map(coarse_word)
+    let words: Vec<&str> = text.split(' ').collect();
+    let nexts = words.iter().skip(1).copied().chain([""]);
+    words
+        .iter()
+        .zip(nexts)
+        .map(|(word, next)| coarse_word(word, next))
         .collect::<Vec<_>>()
         .join(" ")
 }
 
-fn coarse_word(word: &str) -> String {
+/// Whether a number, with these letters behind it and this word next, is an amount of something; it may be a setting else,
+/// or a time, of which a small part matters.
+fn is_amount(tail: &str, next: &str) -> bool {
+    let next = next.trim_end_matches([',', '.', ';', ':', ')']);
+    tail.starts_with("/s") || matches!(next, "before" | "afterwards" | "%")
+}
+
+fn coarse_word(word: &str, next: &str) -> String {
     let begin = word
         .find(|c: char| c.is_ascii_digit())
         .unwrap_or(word.len());
@@ -49,6 +61,9 @@ fn coarse_word(word: &str) -> String {
                 value => format!("{value:.1}").trim_end_matches(".0").to_owned(),
             };
             format!("{head}{shown}{stop}{tail}")
+        }
+        Ok(value) if is_number && value > 0.0 && is_amount(tail, next) => {
+            format!("{head}less than 0.1{stop}{tail}")
         }
         _ => word.to_owned(),
     }
@@ -199,6 +214,10 @@ mod tests {
             (
                 "25.4 sessions (5.02 k), 83.2 % of 99.64 % of it",
                 "25 sessions (5 k), 83 % of 99.6 % of it",
+            ),
+            (
+                "3.6 threads waited, 0.0435 before; 0.005 %, 0.02/s, 0.03 ms, x is 0.04",
+                "3.6 threads waited, less than 0.1 before; less than 0.1 %, less than 0.1/s, 0.03 ms, x is 0.04",
             ),
             (
                 "MySQL 8.0.28 at 10.0.0.7 in 0.004 s, v1.25, 12",
