@@ -7,6 +7,7 @@ use model::{Incident, OrderBy};
 use crate::actors::Scene;
 use crate::catalogue::Catalogue;
 use crate::evidence::Evidence;
+use crate::idle::idle;
 use crate::judge::{Judgement, Trial, Turned};
 use crate::named::AllNamed;
 use crate::once::once;
@@ -95,7 +96,10 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
     let evidence = Evidence::new(incident);
     let mut verdict = diagnosed(&evidence, catalogue);
     let named = AllNamed::from_evidence(&evidence);
-    verdict.mechanism = mechanism::mechanisms(&named);
+    verdict.mechanism = match idle(incident) {
+        Some(_) => Vec::new(),
+        None => mechanism::mechanisms(&named),
+    };
     if !incident.is_imported() {
         return verdict;
     }

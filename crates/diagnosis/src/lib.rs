@@ -38,6 +38,7 @@ mod frames;
 mod functions;
 mod grouped;
 mod human;
+mod idle;
 mod interned;
 mod judge;
 mod meanings;
@@ -72,6 +73,7 @@ pub use describe::{Description, SignDescription};
 pub use diagnose::{diagnose, diagnose_closely};
 pub use functions::functions_documentation;
 pub use human::{Show, show};
+pub use idle::idle;
 pub use suspicion::order_by_times;
 pub use undo::{Paired, Undoable};
 pub use verdict::{

@@ -7,6 +7,7 @@ use model::Incident;
 
 use crate::actors;
 use crate::fallback::evident_facts;
+use crate::idle::idle;
 use crate::judge::Unjudged;
 use crate::verdict::{Finding, Level, Verdict};
 
@@ -77,7 +78,8 @@ pub(crate) fn found(findings: &[Finding]) -> Option<String> {
 
 /// The sentence when nothing was found. `unjudged` are causes that could not be judged.
 pub(crate) fn nothing(incident: &Incident, unjudged: &[(String, Unjudged)]) -> String {
-    let mut text = "No known cause fits what was recorded.".to_owned();
+    let mut text = idle(incident).map_or_else(String::new, |says| format!("{says} "));
+    text.push_str("No known cause fits what was recorded.");
     let seen = evident_facts(incident);
     if !seen.is_empty() {
         text.push_str(&format!(" Seen: {}.", seen.join("; ")));

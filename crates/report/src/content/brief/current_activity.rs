@@ -1,6 +1,6 @@
 //! Where no cause was found: what the server was doing, and what would decide it.
 
-use diagnosis::{Mechanism, Verdict};
+use diagnosis::{Mechanism, Verdict, idle};
 use model::{Absent, Incident, OrderBy};
 
 use super::confidence::missing_area;
@@ -58,8 +58,22 @@ const PLAIN: [(&str, &str); 10] = [
     ("Sentences tell of", "The text speaks of"),
 ];
 
+/// The cause and the next step where the server had nothing to do.
+const NOTHING_STALLED: &str = "None: the server had nothing to do, so nothing could stall.";
+const WHILE_SLOW: &str =
+    "Capture again while clients are slow. For a stall that is over: freezeframe explain --at TIME";
+
 /// The lines beside what users felt.
 pub(super) fn answers(incident: &Incident, verdict: &Verdict) -> Vec<Answer> {
+    if let Some(says) = idle(incident)
+        && verdict.findings.is_empty()
+    {
+        return vec![
+            Answer::new(CAUSE, NOTHING_STALLED.to_owned()).strong(),
+            Answer::new(CURRENT_ACTIVITY, format!("Nothing. {says}")),
+            Answer::new(DO_NOW, WHILE_SLOW.to_owned()),
+        ];
+    }
     vec![
         Answer::new(CAUSE, cause(verdict)).strong(),
         Answer::new(CURRENT_ACTIVITY, doing(verdict)),
@@ -158,5 +172,73 @@ fn sure(verdict: &Verdict) -> String {
     match verdict.findings.is_empty() {
         true => "No cause has its necessary signs.".to_owned(),
         false => "Not sure: something points to it, but nothing proves it.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Reading, Stall, Timeline, Trigger, Unit};
+
+    use super::*;
+    use crate::testing::incident_of;
+
+    /// A time that was asked for: statements under way and clients, and statements a second.
+    fn requested(under_way: f64, clients: f64, statements: f64) -> Incident {
+        let mut timeline = Timeline::default();
+        for second in 0..=100_u32 {
+            let gauge = |name: &str, value| Reading::gauge(name.to_owned(), Unit::Count, value);
+            let counter = |name: &str, each: f64| {
+                Reading::counter(name.to_owned(), Unit::Count, each * f64::from(second))
+            };
+            let readings = [
+                gauge("processlist.in_flight", under_way),
+                gauge("processlist.clients", clients),
+                gauge("processlist.hung", 0.0),
+                counter("status.Questions", statements),
+                counter("process.user_ticks", 0.6),
+            ];
+            timeline.push_readings("test", u64::from(second) * 1000, &readings);
+        }
+        let mut incident = incident_of(timeline);
+        incident.stall.triggers = vec![Trigger {
+            rule: Stall::REQUESTED.to_owned(),
+            says: "an incident was requested".to_owned(),
+        }];
+        incident
+    }
+
+    #[test]
+    fn an_idle_server_is_said_to_be_idle() {
+        let catalogue = diagnosis::Catalogue::builtin();
+        let text = |incident: &Incident| {
+            let verdict = diagnosis::diagnose_closely(incident, catalogue);
+            let options = crate::TextOptions {
+                width: 400,
+                color: false,
+            };
+            let brief = crate::brief_text(incident, &verdict, &[], &options);
+            (brief, verdict.sentence)
+        };
+        let (brief, sentence) = text(&requested(0.0, 0.0, 9.9));
+        for part in [
+            "cause       None: the server had nothing to do, so nothing could stall.\n",
+            "was doing   Nothing. The server was idle: no client ran a statement.\n",
+            "do now      Capture again while clients are slow.",
+        ] {
+            assert!(brief.contains(part), "{brief}");
+        }
+        assert!(sentence.starts_with("The server was idle: no client ran a statement. No known"));
+        let (brief, _) = text(&requested(0.0, 20.0, 9.9));
+        assert!(
+            brief.contains("none of 20 clients ran a statement"),
+            "{brief}"
+        );
+        // Who works is not idle, and a stall that was noticed is no idleness.
+        for busy in [requested(3.0, 20.0, 9.9), requested(0.0, 20.0, 400.0)] {
+            assert_eq!(idle(&busy), None);
+        }
+        let mut stalled = requested(0.0, 20.0, 9.9);
+        stalled.stall.triggers[0].rule = "work-stops".to_owned();
+        assert_eq!(idle(&stalled), None);
     }
 }
