@@ -172,6 +172,35 @@ fn without_lengths_shares_are_compared() {
     assert_eq!(value["changes"].as_array().unwrap().len(), 1);
 }
 
+/// Closed classes are no titles without content on paper, and the rest of a long log is no class of its own.
+#[test]
+fn what_is_closed_or_left_out_is_said() {
+    let mut digest = digest(
+        QueryMethod::SlowLog,
+        10,
+        vec![
+            class("select 1", 5, Some(1.0)),
+            class("select 2", 1, Some(0.1)),
+        ],
+    );
+    digest.folded = Some(FoldedClasses {
+        count: 7,
+        seconds: Some(0.5),
+        classes_at_least: 3,
+    });
+    let page = report::queries_page("Queries", &digest, None);
+    for part in [
+        "<p class=\"paper-only\">The other class has numbers like these.",
+        "details.lock:not([open])",
+        "(3 other classes, together)",
+    ] {
+        assert!(page.contains(part), "'{part}' is not in the page");
+    }
+    digest.classes.truncate(1);
+    let page = report::queries_page("Queries", &digest, None);
+    assert!(!page.contains("<p class=\"paper-only\""));
+}
+
 /// Statements are outside text: they reach neither the terminal's controls nor the page's markup, and lines end where
 /// the terminal does.
 #[test]
@@ -216,7 +245,7 @@ fn outside_text_is_harmless() {
             "{told:?}"
         );
         assert!(!told.contains('\u{202e}'));
-        assert!(told.contains("MISC"));
+        assert!(told.contains("other"));
         assert!(told.contains("avg"));
         let head = told.lines().find(|line| line.starts_with("Attribute"));
         assert!(

@@ -198,9 +198,9 @@ pub(crate) fn profile(digest: &QueryDigest, compat_ids: bool) -> Part {
         let times = [say(folded.seconds), say(each), none(), none(), none()];
         let part = folded.seconds.unwrap_or(folded.count as f64);
         row(
-            format!("({others})"),
+            format!("({others}, together)"),
             none(),
-            "MISC",
+            "–",
             part,
             folded.count,
             times,
@@ -361,7 +361,7 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
     out.push(Part::Table(table.limits(limit, PAGE_CHANGES_MAX)));
     if diff.before.folded + diff.during.folded > 0 {
         out.push(Part::paragraph(format!(
-            "Not classified: {} statements before, {} during.",
+            "Not in this table, because there were too many classes to keep apart: {} statements before, {} during.",
             count(diff.before.folded),
             count(diff.during.folded)
         )));

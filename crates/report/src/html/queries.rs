@@ -26,6 +26,7 @@ fn digest_body(digest: &QueryDigest, overall: Option<&QueryClass>) -> Option<Mar
     all.extend([heading("By class"), queries::profile(digest, false)]);
     all.push(heading("Each class"));
     all.extend(queries::details(digest, overall));
+    all.extend(on_paper(digest.classes.len()));
     for (title, absents) in [("Not seen", &digest.blind), ("Tried before", &digest.tried)] {
         let absents = absences::list(absents);
         if !absents.is_empty() {
@@ -34,6 +35,20 @@ fn digest_body(digest: &QueryDigest, overall: Option<&QueryClass>) -> Option<Mar
         }
     }
     Some(parts(&all))
+}
+
+/// What paper says in the place of the classes that are closed: nobody can open them there, and the table above names
+/// each of them.
+fn on_paper(classes: usize) -> Option<Part> {
+    let others = match classes.saturating_sub(1) {
+        0 => return None,
+        1 => "The other class has".to_owned(),
+        others => format!("The {others} other classes have"),
+    };
+    Some(Part::PageOnly(markup!(
+        "<p class=\"paper-only\">{} numbers like these. What is opened on the screen is printed.</p>",
+        others
+    )))
 }
 
 /// A digest as one self-contained page. The title is text. Its size is bounded.
