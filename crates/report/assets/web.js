@@ -142,7 +142,7 @@
     const plot = new uPlot({
       width: Math.max(box.clientWidth, 200),
       height: isFirst || isLast ? 100 : 78,
-      padding: [isFirst ? 0 : 4, 8, isLast ? 0 : 6, 0],
+      padding: [isFirst ? 0 : 4, 20, isLast ? 0 : 6, 0],
       legend: { show: false },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
       cursor: { sync: { key: "time" }, y: false, points: { size: 5 }, drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => { zoom(2.5); return null; } } },

@@ -56,6 +56,12 @@ impl HistoryQuery {
         })
     }
 
+    /// The history and the time, where both ends are said and no moment in it.
+    pub(super) fn stretch(&self) -> Option<(String, i64, i64)> {
+        let file = self.file.as_ref().filter(|_| self.at.is_none())?;
+        Some((file.server.clone(), self.from?, self.to?))
+    }
+
     /// Reads it.
     pub(super) fn view(&self, index: &Index) -> HistoryView {
         let servers = self.servers.iter();

@@ -14,6 +14,7 @@
 //! and the most of each stretch, and draws them by uPlot (`report/assets/uplot`, with its licence).
 
 mod fleet;
+mod for_script;
 mod guard;
 mod history;
 mod index;
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
         token,
         index: index.clone(),
         workers: Workers::start(&wake, "ff-page")?,
+        for_script: Arc::default(),
         fleet: FleetPages::new(args, &config, &wake)?,
     };
     let names = Names::new("web", &host_name(), &args.listen_hosts);

@@ -11,6 +11,7 @@ use store::{READ_BYTES_MAX, read_incident_within};
 
 use super::HTML;
 use super::fleet::FleetPages;
+use super::for_script::ForScript;
 use super::guard::{self, Refused};
 use super::history::HistoryQuery;
 use super::index::{Entry, Index};
@@ -28,6 +29,7 @@ pub(super) struct Web {
     pub(super) token: Token,
     pub(super) index: Arc<Index>,
     pub(super) workers: Workers,
+    pub(super) for_script: Arc<ForScript>,
     /// The pages of the fleet, where a store is asked.
     pub(super) fleet: Option<FleetPages>,
 }
@@ -150,13 +152,19 @@ impl Web {
                 return now(answer, request);
             }
         };
+        let json = |json: String| Answer::new(200, JSON, format!("{json}\n"));
+        if is_json && let Some(made) = self.for_script.take(asked.stretch()) {
+            return now(json(made), request);
+        }
         let (index, views) = (self.index.clone(), self.views());
+        let for_script = self.for_script.clone();
         self.workers.make(request.head_only, move || {
             let view = asked.view(&index);
-            match is_json {
-                true => Answer::new(200, JSON, format!("{}\n", served::history_json(&view))),
-                false => page(served::history_page(&view, views)),
+            if is_json {
+                return json(served::history_json(&view));
             }
+            for_script.keep(&view);
+            page(served::history_page(&view, views))
         })
     }
 
