@@ -335,10 +335,15 @@ fn found(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Resu
     }
     if all.len() > 1 {
         let labels: Vec<&str> = all.iter().map(|target| target.label.as_str()).collect();
-        bail!(
-            "several servers run here ({}): name one with --port, --socket or --pid",
-            labels.join(", ")
-        );
+        let many = several(&labels, what.server_label());
+        if named || args.apply {
+            bail!("{many}: name one with --port, --socket or --pid");
+        }
+        // The steps are worth reading wherever the incident is read.
+        output::note(&format!(
+            "{many}, so none was looked at; to look at one, name it with --port, --socket or --pid"
+        ));
+        return Ok(Found::default());
     }
     let Some(target) = all.pop() else {
         return Ok(Found::default());
@@ -364,6 +369,17 @@ fn found(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Resu
         access,
         label: Some(target.label),
     })
+}
+
+/// Why it is not known which of the servers that run here is meant.
+fn several(labels: &[&str], incident: Option<&str>) -> String {
+    let labels = labels.join(", ");
+    match incident.filter(|label| !label.is_empty()) {
+        Some(label) => {
+            format!("server {label}, which the incident is of, is none of those here ({labels})")
+        }
+        None => format!("several servers run here ({labels})"),
+    }
 }
 
 /// What was applied, for people; see [`text`].
