@@ -174,7 +174,7 @@ impl Recent {
                 since: first.since,
                 says: format!(
                     "a statement takes {:.0} ms, {} usually; {}, \
-                     {:.0} of {usual:.0} statements a second completed",
+                     {:.0} statements a second completed, {usual:.0} usually",
                     each * 1000.0,
                     in_ms(usual_each * 1000.0),
                     several(in_flight, "session runs one", "sessions run one"),

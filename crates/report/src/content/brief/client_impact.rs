@@ -69,7 +69,9 @@ fn noticed(incident: &Incident) -> String {
     let own = triggers
         .find(|one| ![USER, Stall::IMPORTED, Stall::REQUESTED].contains(&one.rule.as_str()));
     if let Some(trigger) = own {
-        return sentence(&capital(&trigger.says));
+        // From when on a rule speaks is nothing that users felt.
+        let felt = trigger.says.split(" (limit ").next().unwrap_or_default();
+        return sentence(&capital(felt));
     }
     let mut triggers = incident.stall.triggers.iter();
     if triggers.any(|trigger| trigger.rule == USER) {
@@ -420,7 +422,7 @@ mod tests {
         incident
             .stall
             .triggers
-            .push(trigger("work-stops", "40 sessions hang"));
+            .push(trigger("work-stops", "40 sessions hang (limit 2 s)"));
         assert_eq!(client_impact(&incident), "40 sessions hang.");
         incident.stall.triggers = vec![trigger(Stall::REQUESTED, "an incident was requested")];
         assert!(client_impact(&incident).starts_with("No stall was noticed"));

@@ -110,12 +110,7 @@ fn is_in_front(actor: &Actor) -> bool {
 fn says(actor: &Actor) -> String {
     let (name, value) = (actor.name(), actor.value.as_deref().unwrap_or_default());
     if actor.who.starts_with(SETTING) {
-        let the = if actor.sure { "The" } else { "Perhaps the" };
-        // What the server runs with is no setting of its own.
-        return match name.strip_prefix("server.") {
-            Some(what) => format!("{the} {what} is {value}"),
-            None => format!("{the} setting {name} is {value}"),
-        };
+        return setting(&name, without_number(value), actor.sure);
     }
     let are_many = actor.sessions.is_some();
     let part = match actor.who.as_str() {
@@ -182,6 +177,31 @@ fn says(actor: &Actor) -> String {
         (false, _) => format!("{who} {part}: {}", does.join(", ")),
         (true, Some(known)) => format!("{who} {part}: {known}"),
         (true, None) => format!("{who} {part}"),
+    }
+}
+
+/// A setting with its value. It is what it is: only whether it matters may be unsure.
+fn setting(name: &str, value: &str, is_sure: bool) -> String {
+    // What the server runs with is no setting of its own.
+    if let Some(what) = name.strip_prefix("server.") {
+        let the = if is_sure { "The" } else { "Perhaps the" };
+        return format!("{the} {what} is {value}");
+    }
+    let of_group = name.strip_prefix("cgroup.");
+    let named = of_group.map(|limit| format!("{limit} of the server's control group"));
+    let named = named.as_deref().unwrap_or(name);
+    match is_sure {
+        true => format!("The setting {named} is {value}"),
+        false => format!("Perhaps a setting: {named} is {value}"),
+    }
+}
+
+/// `276 MiB` of `276 MiB (289685504)`: the whole report has the number, for who compares or copies it.
+fn without_number(value: &str) -> &str {
+    let number = value.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
+    match number {
+        Some((size, digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => size,
+        _ => value,
     }
 }
 
@@ -293,6 +313,38 @@ mod tests {
                 count: 100,
             }],
             ..QueryClass::default()
+        }
+    }
+
+    #[test]
+    fn a_setting_is_named_in_words_and_units_of_people() {
+        for (name, value, is_sure, says) in [
+            (
+                "cgroup.memory_max",
+                "276 MiB (289685504)",
+                false,
+                "Perhaps a setting: memory_max of the server's control group is 276 MiB",
+            ),
+            (
+                "query_cache_size",
+                "1 MiB (1048576)",
+                true,
+                "The setting query_cache_size is 1 MiB",
+            ),
+            (
+                "binlog_format",
+                "ROW (default)",
+                true,
+                "The setting binlog_format is ROW (default)",
+            ),
+            (
+                "server.version",
+                "5.5.9",
+                false,
+                "Perhaps the version is 5.5.9",
+            ),
+        ] {
+            assert_eq!(setting(name, without_number(value), is_sure), says);
         }
     }
 
