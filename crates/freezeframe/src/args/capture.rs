@@ -24,7 +24,7 @@ pub(crate) struct Capture {
     /// Label of the server, if several are recorded
     #[arg(long, value_name = "LABEL", conflicts_with_all = ["socket", "port", "pid"])]
     pub(crate) label: Option<String>,
-    /// Directory of the recorder, where the incident is written [default: that of record]
+    /// Directory of the recorder, where the incident is written [default: where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]

@@ -23,7 +23,7 @@ pub(crate) struct Compare {
     /// Two incidents: before and after
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after", "at", "since_fix"])]
     pub(crate) files: Vec<PathBuf>,
-    /// Compare both stalls even if their causes differ, since the same test made both
+    /// Compare the two stalls even if their causes differ: for two runs of the same test
     #[arg(long, requires = "files")]
     pub(crate) stalls: bool,
     /// How long before the change, or FROM..TO
@@ -32,7 +32,7 @@ pub(crate) struct Compare {
     /// How long after the change, or FROM..TO
     #[arg(long, value_name = "TIME")]
     pub(crate) after: Option<String>,
-    /// When the change was made [default: --after ago]
+    /// When the change was made [default: when the time of --after begins]
     #[arg(long, value_name = "MOMENT", conflicts_with = "since_fix")]
     pub(crate) at: Option<String>,
     /// Compare before and after a fix [default: the last that was applied]
@@ -50,7 +50,7 @@ pub(crate) struct Compare {
     /// Label of the server, if several were recorded
     #[arg(long, value_name = "LABEL")]
     pub(crate) server: Option<String>,
-    /// Directory of incidents and history [default: that of FILE, else that of record]
+    /// Directory of incidents and history [default: the one of FILE, else where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]

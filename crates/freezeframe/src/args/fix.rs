@@ -62,7 +62,7 @@ pub(crate) struct Fix {
     /// List what was done and what is still in force
     #[arg(long)]
     pub(crate) list: bool,
-    /// Directory of the journal of fixes [default: fixes in the directory of record]
+    /// Directory of the journal of fixes [default: fixes, below where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) fix_dir: Option<PathBuf>,
     /// Read and change files below this directory instead of /

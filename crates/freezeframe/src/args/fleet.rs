@@ -81,7 +81,7 @@ in the store once, also if the gateway is killed. See docs/fleet.md.")]
 /// How a store on a server is reached, beside its URL.
 #[derive(Debug, Args)]
 pub(crate) struct FleetAccess {
-    /// Certificate authorities to trust for https:// [default: those of the system]
+    /// Certificate authorities to trust for https:// [default: the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 }
@@ -135,7 +135,7 @@ pub(crate) struct FleetAsk {
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) access: FleetAccess,
-    /// Ask the incidents below this directory instead; may be repeated [default: that of record]
+    /// Ask the incidents below this directory instead; may be repeated [default: where record writes]
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Incident to compare with: its file, or its name in the store [default: the latest]

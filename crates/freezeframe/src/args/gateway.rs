@@ -18,7 +18,7 @@ pub(crate) struct Gateway {
     /// File of the fleet's salt, the same that the recorders have [default: FILE.salt beside an SQLite store]
     #[arg(long, value_name = "FILE")]
     pub(crate) salt_file: Option<PathBuf>,
-    /// Certificate authorities to trust for an https:// store [default: those of the system]
+    /// Certificate authorities to trust for an https:// store [default: the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Maximum size of the batches that wait for the store [default: 4096]

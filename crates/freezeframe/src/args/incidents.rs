@@ -17,7 +17,7 @@ use cli::duration;
 
 Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.")]
 pub(crate) struct Incidents {
-    /// Directory of the incidents [default: that of record]
+    /// Directory of the incidents [default: where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Sort order

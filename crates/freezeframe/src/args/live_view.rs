@@ -35,13 +35,13 @@ pub(crate) struct LiveView {
     /// An incident, a history, or what other tools captured [default: the history in --dir]
     #[arg(value_name = "FILE")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Directory of incidents and history [default: that of record]
+    /// Directory of incidents and history [default: where record writes]
     #[arg(long, value_name = "DIR", conflicts_with = "paths")]
     pub(crate) dir: Option<PathBuf>,
     /// Label of the server, if several were recorded
     #[arg(long, value_name = "LABEL", conflicts_with = "paths")]
     pub(crate) server: Option<String>,
-    /// Start an own recorder, in memory, that ends with the view
+    /// Start a recorder for this view only: in memory, and it ends with the view
     #[arg(long, conflicts_with_all = ["paths", "dir"])]
     pub(crate) record: bool,
     /// Print one line for each change instead of a screen

@@ -49,7 +49,13 @@ use server::TlsMode;
 #[derive(Debug, Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 success, 1 error, 2 wrong arguments. With --exit-code also: explain 3 no cause found;
+    after_help = "Start:
+  freezeframe live         during a stall: why it stalls, and what to do now
+  freezeframe incidents    after a stall: the latest first; then: freezeframe explain FILE
+  freezeframe record       always, best as a service: what is not recorded cannot be explained
+  freezeframe check        before the first stall: what can be recorded, what could stall the server
+
+Exit codes: 0 success, 1 error, 2 wrong arguments. With --exit-code also: explain 3 no cause found;
 check 4 a serious risk found; compare 4 no effect, 5 worse, 6 not proven."
 )]
 pub(crate) struct Cli {
@@ -146,7 +152,7 @@ pub(crate) struct ServerArgs {
     /// Unix socket of the server
     #[arg(long, value_name = "PATH", conflicts_with = "pid")]
     pub(crate) socket: Option<PathBuf>,
-    /// Host of the server [default: that of the option file, else this host]
+    /// Host of the server [default: the one in the option file, else this host]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"])]
     pub(crate) host: Option<String>,
     /// TCP port of the server; on this host its unix socket is tried, too
@@ -155,7 +161,7 @@ pub(crate) struct ServerArgs {
     /// Process id of the server
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
-    /// User to log in as [default: that of ~/.my.cnf, else the system user]
+    /// User to log in as [default: the one in ~/.my.cnf, else the system user]
     #[arg(long, short, value_name = "NAME")]
     pub(crate) user: Option<String>,
     /// File with the password in its first line [default: ~/.my.cnf, else $MYSQL_PWD]
@@ -188,7 +194,7 @@ pub(crate) struct TlsArgs {
     /// TLS: DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY [default for another host: VERIFY_IDENTITY; with --ssl-ca VERIFY_CA]
     #[arg(long, value_name = "MODE", hide_possible_values = true, ignore_case = true, value_parser = tls_mode())]
     pub(crate) ssl_mode: Option<TlsMode>,
-    /// Certificate authorities to trust, or the server's own certificate (PEM) [default: those of the system]
+    /// Certificate authorities to trust, or the server's own certificate (PEM) [default: the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) ssl_ca: Option<PathBuf>,
     /// Client certificate (PEM), for accounts that require one
@@ -233,10 +239,10 @@ pub(crate) struct Record {
     /// Your own trigger; may be repeated
     #[arg(long = "trigger", value_name = "EXPRESSION")]
     pub(crate) triggers: Vec<String>,
-    /// How much time before the onset an incident keeps
+    /// How much time before the stall an incident keeps [default: 60s, or before_seconds of the configuration]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) before: Option<Duration>,
-    /// How much time after the end an incident keeps
+    /// How much time after the stall an incident keeps [default: 30s, or after_seconds of the configuration]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) after: Option<Duration>,
     /// Stop after this time
@@ -370,7 +376,7 @@ pub(crate) struct ExplainAt {
     /// Label of the server, if several were recorded
     #[arg(long, value_name = "LABEL", requires = "at")]
     pub(crate) server: Option<String>,
-    /// Directory of the history [default: that of record]
+    /// Directory of the history [default: where record writes]
     #[arg(long, value_name = "DIR", requires = "at")]
     pub(crate) dir: Option<PathBuf>,
     /// Keep it there as an incident, for compare, export and fix
@@ -460,6 +466,23 @@ mod tests {
                 let parsed = Cli::command().try_get_matches_from(said);
                 assert!(parsed.is_ok(), "{command} {name}");
             }
+        }
+    }
+
+    /// Whoever is woken up reads the first page only: it says where to begin, and with commands that there are.
+    #[test]
+    fn the_help_says_where_to_begin() {
+        let command = Cli::command();
+        let help = command.get_after_help().map(ToString::to_string);
+        let help = help.unwrap_or_default();
+        let start = help.lines().skip_while(|line| *line != "Start:").skip(1);
+        let named: Vec<&str> = start
+            .take_while(|line| !line.is_empty())
+            .filter_map(|line| line.split_whitespace().nth(1))
+            .collect();
+        assert_eq!(named, ["live", "incidents", "record", "check"]);
+        for name in named {
+            assert!(command.find_subcommand(name).is_some(), "{name}");
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) enum GroupByArg {
 Reads slow logs and general logs of MySQL 5.0 to 9, Percona Server and MariaDB, also as .gz or .zst.
 Statements are shown without literals unless you say --no-redact.
 Printed times are UTC. A time you type is local, unless you put UTC behind it: '03:12 UTC'.
-Quantiles have a relative error of at most 0.8 %.")]
+Medians, 95 % and 99 % values have an error of at most 0.8 %.")]
 pub(crate) struct Queries {
     /// Slow or general logs; - for standard input
     #[arg(value_name = "FILE", required_unless_present_any = ["diff", "live"], conflicts_with_all = ["diff", "live"])]

@@ -42,7 +42,7 @@ pub(crate) struct LiveArgs {
     /// Space to leave free on the file system of the general log, MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "live", value_parser = clap::value_parser!(u64).range(..=1_073_741_824))]
     pub(crate) leave_free: u64,
-    /// Directory of the journal of leases [default: leases in the directory of record]
+    /// Directory of the journal of leases [default: leases, below where record writes]
     #[arg(long, value_name = "DIR", requires = "live")]
     pub(crate) lease_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) struct Leases {
     /// Revert what was left behind; tries until the server answers, or Ctrl-C
     #[arg(long)]
     pub(crate) revert: bool,
-    /// Directory of the journal of leases [default: leases in the directory of record]
+    /// Directory of the journal of leases [default: leases, below where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Another directory with a journal of fixes; may be repeated

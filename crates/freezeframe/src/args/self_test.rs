@@ -15,7 +15,7 @@ recorder's directory are deleted again. It ends within 10 s, whatever hangs.
 
 Exit codes: 0 nothing failed (evidence that this host does not have is a note), 1 a check failed.")]
 pub(crate) struct SelfTest {
-    /// Directory of the recorder [default: that of record]
+    /// Directory of the recorder [default: where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Configuration file [default: /etc/freezeframe/freezeframe.toml, if it exists]

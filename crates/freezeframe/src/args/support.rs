@@ -24,7 +24,7 @@ pub(crate) struct SupportBundle {
     /// File to write [default: freezeframe-support-STAMP.tar.gz in this directory]
     #[arg(long, short, value_name = "FILE.tar.gz")]
     pub(crate) output: Option<PathBuf>,
-    /// Directory of the recorder [default: that of record]
+    /// Directory of the recorder [default: where record writes]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Number of incidents, the latest first

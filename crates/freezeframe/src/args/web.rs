@@ -19,13 +19,13 @@ It only reads files, and the store of the fleet: it writes nothing and queries n
 recorders. Anyone who has the token sees everything in these directories and in that store:
 docs/web.md, \"Who can see it\".")]
 pub(crate) struct Web {
-    /// Directory of incidents and histories; may be repeated [default: that of record]
+    /// Directory of incidents and histories; may be repeated [default: where record writes]
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) dirs: Vec<PathBuf>,
     /// Also show the fleet in this store: sqlite:///DIR/FILE, or http://USER@HOST:8123/DATABASE with the password in $FREEZEFRAME_FLEET_PASSWORD [default: url of [fleet] in the configuration]
     #[arg(long, value_name = "URL")]
     pub(crate) fleet: Option<String>,
-    /// Certificate authorities to trust for an https:// store [default: those of the system]
+    /// Certificate authorities to trust for an https:// store [default: the system's]
     #[arg(long, value_name = "FILE", requires = "fleet")]
     pub(crate) fleet_ca_file: Option<PathBuf>,
     /// Address to serve on; port 0 takes a free one
