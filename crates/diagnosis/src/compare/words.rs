@@ -163,10 +163,20 @@ impl SignalChange {
             (Some(_), Some((low, high)), _) if high.is_finite() => {
                 joined(change_number(low), change_number(high), " %")
             }
-            (Some(_), Some((low, _)), _) => format!("{} to any", change_percent(low)),
+            (Some(_), Some((low, _)), _) => open_above(low),
             (_, _, Some((low, high))) => joined(signed(self, low), signed(self, high), ""),
             _ => "–".to_owned(),
         }
+    }
+}
+
+/// An interval without an upper end, from this ratio on.
+fn open_above(low: f64) -> String {
+    let low = change_percent(low);
+    // From nothing to anything: nothing is known.
+    match low.starts_with("-100") {
+        true => "unknown".to_owned(),
+        false => format!("{low} or more"),
     }
 }
 
@@ -255,6 +265,8 @@ mod tests {
         ] {
             assert_eq!(factor(ratio), words);
         }
+        assert_eq!(open_above(0.0), "unknown");
+        assert_eq!(open_above(0.5), "-50 % or more");
         assert_eq!(hours(0.01), "36 s");
         assert_eq!(hours(1.0), "60 min");
         assert_eq!(hours(2.25), "2.2 h");
