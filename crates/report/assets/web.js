@@ -250,7 +250,7 @@
     const list = element("ul", { class: "stalls" });
     for (const stall of data.stalls) {
       const item = list.appendChild(element("li"));
-      const length = stall.lasts || "no end";
+      const length = stall.lasts || "end unknown";
       item.append(element("time", { datetime: new Date(stall.from_ms).toISOString() }, clock(stall.from_ms)), `, ${length}: `);
       item.append(stall.incident ? element("a", { href: `incident/${encodeURIComponent(stall.incident)}` }, stall.title) : `${stall.title} (not captured)`);
     }

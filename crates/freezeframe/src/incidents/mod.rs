@@ -42,6 +42,8 @@ pub(crate) struct IncidentFindings {
     pub(crate) finding: Option<FirstFinding>,
     /// What users felt.
     pub(crate) client_impact: String,
+    /// How long it lasted at the least: up to the end of the record.
+    pub(crate) recorded_ms: u64,
 }
 
 pub(crate) struct FirstFinding {
@@ -84,6 +86,7 @@ impl IncidentFindings {
         Self {
             finding: found(verdict),
             client_impact: report::client_impact(incident),
+            recorded_ms: incident.window.to.saturating_sub(incident.stall.onset),
         }
     }
 }

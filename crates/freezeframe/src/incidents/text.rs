@@ -78,9 +78,12 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
             true => output::date(one.onset_ms()),
             false => "unknown time".to_owned(),
         };
-        let length = one
-            .length_ms()
-            .map_or_else(|| "no end".to_owned(), report::duration);
+        let length = match (one.length_ms(), &one.findings) {
+            (Some(ms), _) => report::duration(ms),
+            // It lasted still when the recording ended.
+            (None, Some(told)) => format!("> {}", report::duration(told.recorded_ms)),
+            (None, None) => "end unknown".to_owned(),
+        };
         let label = plain(&one.summary.server.label);
         let cause = match (&one.findings, one.finding()) {
             (_, Some(found)) => format!("{} ({})", found.title, found.level.word()),

@@ -199,3 +199,17 @@ fn incidents_are_listed_sorted_and_filtered() {
     assert_eq!(last["felt"], "40 sessions hang");
     assert_eq!(last["duration_seconds"], 9.0);
 }
+
+/// A stall that lasts still when its recording ends is told by how long it was seen, and not as one that never ends.
+#[test]
+fn a_stall_without_a_recorded_end_has_a_length() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut incident = testbed::made_incident(&testbed::IncidentSize::small());
+    incident.stall.end = None;
+    let seen = incident.window.to - incident.stall.onset;
+    store::write_incident(&incident, dir.path()).unwrap();
+    let output = run(&["incidents", "--dir", dir.path().to_str().unwrap()]);
+    let list = String::from_utf8(output.stdout).unwrap();
+    let length = format!(" > {}  ", report::duration(seen));
+    assert!(list.contains(&length), "'{length}' is not in: {list}");
+}

@@ -94,7 +94,7 @@ fn row(view: &View<'_>, listed: &IncidentEntry) -> Row {
     );
     let length = listed
         .length_ms
-        .map_or("no end".to_owned(), format::duration);
+        .map_or("end unknown".to_owned(), format::duration);
     let path = listed.path.as_ref().map(|path| path.display().to_string());
     let came = outcome(view, listed);
     let not_judged = match &listed.path {

@@ -372,7 +372,7 @@ fn stalls(marks: &[Mark]) -> Markup {
         .iter()
         .take(MARKS_MAX)
         .map(|mark| {
-            let length = mark.length().unwrap_or_else(|| "no end".to_owned());
+            let length = mark.length().unwrap_or_else(|| "end unknown".to_owned());
             let what = match &mark.id {
                 Some(id) => markup!("<a href=\"incident/{}\">{}</a>", percent(id), mark.title),
                 None => markup!("{} <span class=\"badge\">not captured</span>", mark.title),

@@ -275,7 +275,7 @@ fn one(view: &ListView, row: &Row) -> Markup {
     };
     let length = match (row.length_ms, row.onset_ms) {
         (Some(ms), _) => time_format::duration(ms),
-        (None, Some(_)) => "no end".to_owned(),
+        (None, Some(_)) => "end unknown".to_owned(),
         (None, None) => String::new(),
     };
     let what = what(row);
