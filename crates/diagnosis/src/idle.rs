@@ -15,7 +15,7 @@ const CPUS_MAX: f64 = 0.1;
 /// The kernel's ticks in a second.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// That the server was idle, in a sentence. Nothing where it worked, where a stall was noticed, or where it is not known.
+/// That the server was idle, in a sentence. Nothing where it worked, where a stall was noticed, or where nothing is known.
 pub fn idle(incident: &Incident) -> Option<String> {
     // In a stall clients wait for something, however little the server does.
     if !incident.stall.is_request_only() {

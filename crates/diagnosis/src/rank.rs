@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use crate::catalogue::Catalogue;
-use crate::cause::ANY_CAUSE;
+use crate::cause::{ANY_CAUSE, Cause};
 use crate::chains::Effect;
 use crate::named::AllNamed;
 use crate::verdict::{Finding, Level, Relation};
@@ -193,6 +193,11 @@ impl Link {
     }
 }
 
+/// Whether it follows from whatever makes a server slow.
+fn follows_from_all(cause: &Cause) -> bool {
+    cause.effect_of.iter().any(|id| id == ANY_CAUSE)
+}
+
 fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -> Vec<Link> {
     let link = |one: &Effect| Link::new(&one.effect, Kind::SeenEffectOf, &one.root);
     let mut links: Vec<Link> = seen.iter().map(link).collect();
@@ -209,7 +214,11 @@ fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -
         };
         for other in findings.iter().filter(|other| other.cause != cause.id) {
             let names = |list: &[String]| list.contains(&other.cause);
-            let any = || cause.effect_of.iter().any(|id| id == ANY_CAUSE);
+            // Of two that follow from whatever it is, the less sure one follows from the other.
+            let any = || {
+                let is_root = !catalogue.get(&other.cause).is_some_and(follows_from_all);
+                follows_from_all(cause) && (is_root || stronger_first(other, finding).is_lt())
+            };
             let mut add = |kind| links.push(Link::new(&cause.id, kind, &other.cause));
             if names(&cause.aggravates) {
                 add(Kind::Aggravates);
@@ -243,6 +252,22 @@ mod tests {
             .collect();
         let ordered = in_order(findings.collect(), &links);
         ordered.into_iter().map(|one| one.cause).collect()
+    }
+
+    #[test]
+    fn of_two_consequences_of_anything_only_one_is_of_the_other() {
+        let linked = |one: &str, other: &str| -> Vec<(String, String)> {
+            let findings = [one, other].map(|cause| finding(cause, Level::Certain));
+            let links = links(&findings, Catalogue::builtin(), &BTreeSet::new());
+            links.into_iter().map(|link| (link.from, link.to)).collect()
+        };
+        let of_other = (
+            "tcp-accept-overflow".to_owned(),
+            "max-connections".to_owned(),
+        );
+        assert_eq!(linked("tcp-accept-overflow", "max-connections"), [of_other]);
+        let of_root = ("max-connections".to_owned(), "slow-fsync".to_owned());
+        assert_eq!(linked("max-connections", "slow-fsync"), [of_root]);
     }
 
     #[test]

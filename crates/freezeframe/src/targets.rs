@@ -123,8 +123,8 @@ fn tls_options(args: &ServerArgs, config: &Config) -> TlsOptions {
     })
 }
 
-/// As [`find_resolved`], for who does not wait and see: where a socket or a port is named, a process that only starts may be
-/// another server, and nothing is said of it.
+/// As [`find_resolved`], for who does not wait and see: where a socket or a port is named, a process that only starts
+/// may be another server, and nothing is said of it.
 pub(crate) fn find_listening(args: &ServerArgs, config: &Config) -> Result<Vec<Target>> {
     let wanted = wanted(args, config);
     let is_address = wanted.pid.is_none() && (wanted.socket.is_some() || wanted.port.is_some());

@@ -56,7 +56,10 @@ pub(super) fn check(now: &Now<'_>, refused_before: &mut bool) -> Sign {
         });
         return Sign::Bad {
             since: doors.since,
-            says: format!("{refused:.0} connections were refused in a second{used}"),
+            says: format!(
+                "{} refused in a second{used}",
+                several(refused.round(), "connection was", "connections were")
+            ),
         };
     }
     if is_full {

@@ -1,4 +1,4 @@
-//! What a page's script asks for as soon as the page is there: made with the page, so that a day of history is read once.
+//! What a page's script asks for as soon as the page is there. It is made with the page: a day of history is read once.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
