@@ -47,7 +47,9 @@ pub fn end(result: Result<ExitCode>) -> ExitCode {
 pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
     let text = error.render();
     if error.use_stderr() {
-        output::tell(&text.to_string());
+        let said = std::env::args_os().skip(1);
+        let said = said.map(|argument| argument.to_string_lossy().into_owned());
+        output::tell(&in_lines(text.to_string(), said));
     } else if let Err(error) = output::print_page(&match output::text_options().color {
         true => text.ansi().to_string(),
         false => text.to_string(),
@@ -57,6 +59,23 @@ pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
+}
+
+/// The text about wrong arguments, which has lines of its own, with what was said on one line each time.
+fn in_lines(text: String, said: impl Iterator<Item = String>) -> String {
+    // The text's own lines end as what is nothing but line feeds would.
+    fn is_odd(part: &&str) -> bool {
+        part.contains(char::is_control) && !part.trim().is_empty()
+    }
+    said.fold(text, |text, argument| {
+        // Of `--name=value` either may be quoted alone.
+        let parts = argument.split_once('=');
+        let parts = parts.map_or(vec![argument.as_str()], |(name, value)| vec![name, value]);
+        parts
+            .into_iter()
+            .filter(is_odd)
+            .fold(text, |text, part| text.replace(part, &output::plain(part)))
+    })
 }
 
 /// The soft limit on open files is for programs that use select(2); ours may be the hard one.
@@ -90,4 +109,29 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<std::io::Error>()
             .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_stands_on_one_line() {
+        let told = |text: &str, said: &[&str]| {
+            in_lines(text.to_owned(), said.iter().map(|one| (*one).to_owned()))
+        };
+        assert_eq!(
+            told(
+                "error: unexpected argument '--x\nb' found\n\nUsage: x",
+                &["explain", "--x\nb=1"]
+            ),
+            "error: unexpected argument '--x\\nb' found\n\nUsage: x"
+        );
+        assert_eq!(
+            told("invalid value 'a\n\tb' for '--sort'", &["--sort=a\n\tb"]),
+            "invalid value 'a\\n\\tb' for '--sort'"
+        );
+        // The text's own lines stay.
+        assert_eq!(told("one\ntwo", &["two", "x=y", "\n"]), "one\ntwo");
+    }
 }
