@@ -24,7 +24,7 @@ const TAKEN_BY: &str = "taken by: ";
 const PLAIN: [(&str, &str); 10] = [
     (
         "the threads that neither idle nor wait for a lock are in",
-        "the threads that were at work while most waited were in",
+        "the threads that worked while most others waited were in",
     ),
     (
         "the sessions that do something are in",
@@ -106,6 +106,13 @@ fn doing(verdict: &Verdict) -> String {
         }
     }
     layers.order_by_key(|one| order(&one.source));
+    // The same layer by another view is no second answer.
+    let mut told: Vec<&str> = Vec::new();
+    layers.retain(|one| {
+        let is_new = !told.contains(&one.layer.as_str());
+        told.push(&one.layer);
+        is_new
+    });
     layers.truncate(LAYERS_MAX);
     match layers.is_empty() {
         true => "The input does not say.".to_owned(),
@@ -205,6 +212,42 @@ mod tests {
             says: "an incident was requested".to_owned(),
         }];
         incident
+    }
+
+    #[test]
+    fn one_layer_is_told_once() {
+        let seen = |source: &str, layer: &str, says: &str| Mechanism {
+            source: source.to_owned(),
+            layer: layer.to_owned(),
+            role: "waits".to_owned(),
+            share: 0.5,
+            names: Vec::new(),
+            says: says.to_owned(),
+        };
+        let mut verdict =
+            diagnosis::diagnose(&requested(3.0, 9.0, 9.0), diagnosis::Catalogue::builtin());
+        verdict.mechanism = vec![
+            seen(
+                "threads-at-work",
+                "adaptive-hash",
+                "100 % of the threads that neither idle nor wait for a lock are in the adaptive hash index: x.",
+            ),
+            seen(
+                "stacks",
+                "adaptive-hash",
+                "33 % of the threads that do not idle are in the adaptive hash index: x.",
+            ),
+            seen(
+                "profile",
+                "parser",
+                "40 % of the CPU samples are in parsing statements: y.",
+            ),
+        ];
+        assert_eq!(
+            doing(&verdict),
+            "100 % of the threads that worked while most others waited were in the adaptive hash index. \
+             40 % of the CPU time went into parsing statements."
+        );
     }
 
     #[test]
