@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::play::{Scene, alone, finish, start};
 
-/// Runs at a time.
-const THREADS: usize = 20;
+/// Runs at a time: most of a run is waiting for a server that does not answer.
+const THREADS: usize = 30;
 
-/// Each is far above what a command needs on a quiet machine: two cores and twenty runs at a time.
-const SLACK: Duration = Duration::from_secs(12);
+/// Each is far above what a command needs on a quiet machine: two cores and thirty runs at a time.
+const SLACK: Duration = Duration::from_secs(18);
 
 /// What a command may occupy.
 const HIGH_WATER_KIB_MAX: u64 = 256 << 10;
