@@ -20,7 +20,7 @@ const CUTS: usize = 12;
 const SHORT_BYTES: usize = 128;
 
 /// Of the cuts of longer ones, each so many-th is made; `make check` makes fewer, by `FREEZEFRAME_CUTS`.
-const SOME: usize = 3;
+const SOME: usize = 6;
 
 /// Generous: reading takes milliseconds. What takes longer grows faster than its input.
 const PATIENCE: Duration = Duration::from_secs(60);
