@@ -16,7 +16,8 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-const PASSES: usize = 30;
+/// Snapshots of each victim, by each way.
+const PASSES: usize = 15;
 const TRIES: usize = 4000;
 
 /// ptrace gives up on threads that do not stop in time.
