@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -27,8 +28,11 @@ const DIRECTORIES: [&str; 2] = ["one", "two"];
 /// When the histories begin, milliseconds since 1970: 2026-11-20 02:00:00 UTC.
 pub(crate) const BEGIN_MS: i64 = 1_795_140_000_000;
 
-/// How long they are.
-const SECONDS: u64 = 4 * 3600;
+/// How long the first is.
+const MINUTES: u64 = 4 * 60;
+
+/// Minutes of the second: the stall with some time around it. Each minute takes its time to write.
+const MINUTES_OF_SECOND: Range<u64> = 135..165;
 
 /// When the stall in them begins and ends, seconds from their begin.
 pub(crate) const STALL: (u64, u64) = (9_000, 9_040);
@@ -168,10 +172,10 @@ fn recorded() -> &'static [(PathBuf, Vec<u8>)] {
         ] {
             import(capture, &first.join(format!("{name}.frame")));
         }
-        history(&first, "db1", "3306");
+        history(&first, "db1", "3306", 0..MINUTES);
         store::write_incident(&incident("db1", "3306", "shop"), &first).unwrap();
         store::write_incident(&incident(NASTY, "3307", NASTY), &second).unwrap();
-        history(&second, NASTY, "3307");
+        history(&second, NASTY, "3307", MINUTES_OF_SECOND);
         std::fs::write(first.join("broken.frame"), "no incident").unwrap();
         let entries = [first, second].map(|dir| std::fs::read_dir(dir).unwrap());
         let paths = entries.into_iter().flatten();
@@ -267,7 +271,7 @@ fn server(label: &str) -> Server {
     }
 }
 
-fn history(dir: &Path, host: &str, label: &str) {
+fn history(dir: &Path, host: &str, label: &str, minutes: Range<u64>) {
     let start = SessionStart {
         clock: Clock {
             wall_at_zero_ms: BEGIN_MS,
@@ -280,7 +284,7 @@ fn history(dir: &Path, host: &str, label: &str) {
     let limits = HistoryLimits::default();
     let path = dir.join(format!("history-{label}.db"));
     let (mut history, _) = History::open(&path, limits, &start).unwrap();
-    for minute in 0..SECONDS / 60 {
+    for minute in minutes {
         let seconds = minute * 60..(minute + 1) * 60;
         let samples: Vec<Sample> = seconds
             .flat_map(|second| readings(second).into_iter().map(move |of| (second, of)))
