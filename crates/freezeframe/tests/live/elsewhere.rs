@@ -19,6 +19,9 @@ const WAITERS: usize = 12;
 /// Clients that work on another one, so that the server uses processor time.
 const CLIENTS: usize = 2;
 
+/// Their statements a second: enough for samples, and the processors are left to the tools.
+const RATE: f64 = 1000.0;
+
 /// Rounds of mysqladmin, a second apart.
 const ROUNDS: &str = "4";
 
@@ -71,7 +74,7 @@ fn of_server(kind: ServerKind) {
     let load = Load {
         login: login.clone(),
         clients: CLIENTS,
-        rate_per_second: None,
+        rate_per_second: Some(RATE),
         compression: false,
         reconnect: false,
         statements: ordinary.statements(),

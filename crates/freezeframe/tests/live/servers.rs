@@ -18,6 +18,10 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CLIENTS: usize = 16;
 const IDLE: usize = 300;
 
+/// Texts a second of all clients: some of them are at work in each snapshot. As fast as they can, they would take both
+/// processors of a small machine from the tests beside them and from what looks at them.
+const RATE: f64 = 500.0;
+
 /// Share of the threads whose stack has to be complete; and of those that were on no processor.
 const COMPLETE_MIN: f64 = 0.99;
 const OFF_PROCESSOR_MIN: f64 = 0.995;
@@ -36,13 +40,14 @@ struct Busy {
 
 impl Busy {
     fn start(kind: ServerKind, name: &str, arguments: &[&str]) -> Option<Self> {
-        Self::with(kind, (name, CLIENTS), arguments, &[])
+        Self::with(kind, (name, CLIENTS, Some(RATE)), arguments, &[])
     }
 
-    /// With so many clients of this mix. `None` when the server was not fetched, which is said.
+    /// With so many clients of this mix, and their rate: without one they work as fast as they can. `None` when the server was
+    /// not fetched, which is said.
     fn with(
         kind: ServerKind,
-        (name, clients): (&str, usize),
+        (name, clients, rate_per_second): (&str, usize, Option<f64>),
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Option<Self> {
@@ -62,7 +67,7 @@ impl Busy {
         let load = Load {
             login: server.login(),
             clients,
-            rate_per_second: None,
+            rate_per_second,
             compression: false,
             reconnect: false,
             statements: mix.statements(),
@@ -295,7 +300,7 @@ fn mysql_5_5_fights_for_kernel_mutex_and_for_memory() {
     if !bpf_permitted() {
         return;
     }
-    let Some(busy) = Busy::with(kind, ("transactions", 64), &[], &environment) else {
+    let Some(busy) = Busy::with(kind, ("transactions", 64, None), &[], &environment) else {
         return;
     };
     let pid = busy.pid();
