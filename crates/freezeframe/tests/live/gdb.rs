@@ -16,9 +16,6 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const CLIENTS: usize = 6;
 const IDLE: usize = 60;
 
-/// Backtraces of each server.
-const TIMES: usize = 2;
-
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
@@ -59,44 +56,40 @@ fn of_server(kind: ServerKind) {
     let running = std::thread::spawn(move || testbed::run(&load, &until));
     let dir = tempfile::tempdir().unwrap();
     let pid = server.pid().unwrap().to_string();
-    let mut backtraces = Vec::new();
-    for turn in 0..TIMES {
-        let all = [
-            "-nx",
-            "-batch",
-            "-p",
-            &pid,
-            "-ex",
-            "set pagination off",
-            "-ex",
-            "thread apply all bt",
-        ];
-        let Some(backtrace) = output_of("gdb", &all, None) else {
-            break;
-        };
-        if !backtrace.contains("\nThread ") {
-            eprintln!("skipped: gdb may not look at the server here: {backtrace}");
-            break;
-        }
-        let path = dir.path().join(format!("{turn}.txt"));
-        std::fs::write(&path, backtrace).unwrap();
-        backtraces.push(path);
-    }
+    let all = [
+        "-nx",
+        "-batch",
+        "-p",
+        &pid,
+        "-ex",
+        "set pagination off",
+        "-ex",
+        "thread apply all bt",
+    ];
+    let backtrace = output_of("gdb", &all, None);
     // The comparison needs no server.
     stop.store(true, Ordering::Relaxed);
     let _ = running.join().unwrap();
     drop(idle);
-    for path in &backtraces {
-        let Some(document) = compared(path) else {
-            return;
-        };
-        let threads = document["threads"].as_u64().unwrap();
-        assert!(threads > CLIENTS as u64, "{threads} threads");
-        eprintln!(
-            "{kind:?}: {threads} threads in {} groups",
-            document["groups"].as_array().unwrap().len()
-        );
+    drop(server);
+    let Some(backtrace) = backtrace else {
+        return;
+    };
+    if !backtrace.contains("\nThread ") {
+        eprintln!("skipped: gdb may not look at the server here: {backtrace}");
+        return;
     }
+    let path = dir.path().join("gdb.txt");
+    std::fs::write(&path, backtrace).unwrap();
+    let Some(document) = compared(&path) else {
+        return;
+    };
+    let threads = document["threads"].as_u64().unwrap();
+    assert!(threads > CLIENTS as u64, "{threads} threads");
+    eprintln!(
+        "{kind:?}: {threads} threads in {} groups",
+        document["groups"].as_array().unwrap().len()
+    );
 }
 
 #[test]
