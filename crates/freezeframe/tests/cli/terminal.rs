@@ -106,15 +106,10 @@ fn hostile_captures_and_logs() {
         fs::write(&path, &text).unwrap();
         let path = str_of(&path);
         let page = format!("{frame}.html");
+        // All that is told of it, and the line of each command for what it does not read. What else is made of a capture is
+        // made of all of them together, below.
         let of_all = [
-            &["explain", path][..],
-            &["explain", path, "--full"],
-            &["explain", path, "--json"],
-            &["explain", path, "--html", "-"],
-            &["import", path, "-o", &frame, "--force"],
-            &["import", path, "-o", &frame, "--force", "--json"],
-            &["export", path, "--folded", "-"],
-            &["compare", path, path],
+            &["explain", path, "--full"][..],
             &["stacks", "--from", path],
             &["queries", path],
             &["profile", "--diff", path, path],
@@ -151,11 +146,17 @@ fn hostile_captures_and_logs() {
             _ => piped(&["stacks", "--from", "-"], bytes),
         }
     }
+    let folder = str_of(&folder);
     for arguments in [
-        &["explain", str_of(&folder)][..],
-        &["explain", str_of(&folder), "--json"],
-        &["import", str_of(&folder), "-o", &frame, "--force"],
+        &["explain", folder][..],
+        &["explain", folder, "--full"],
+        &["explain", folder, "--json"],
+        &["explain", folder, "--html", "-"],
+        &["export", folder, "--folded", "-"],
+        &["import", folder, "-o", &frame, "--force", "--json"],
+        &["import", folder, "-o", &frame, "--force"],
         &["explain", &frame],
+        &["compare", &frame, &frame],
     ] {
         assert!(checked(arguments).status.success(), "{arguments:?}");
     }
