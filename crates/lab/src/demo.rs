@@ -13,7 +13,7 @@ use crate::background::{Background, load};
 use crate::product::{Recorder, explain};
 
 /// Ordinary load before the flood: the detector needs ten seconds of it to know what is usual.
-const ORDINARY: Duration = Duration::from_secs(20);
+const ORDINARY: Duration = Duration::from_secs(16);
 
 /// The flood of story S2: thirty clients.
 const FLOOD: Duration = Duration::from_secs(12);
@@ -27,7 +27,7 @@ const FLOOD_CLIENTS: usize = 30;
 const MALLOC: &str = "glibc.malloc.trim_threshold=131072";
 
 /// What the recorder keeps after the end here; in production it is 30 s.
-const AFTER: &str = "8s";
+const AFTER: &str = "4s";
 
 /// How long the incident may take after the flood: quiet, the time kept after it, writing.
 const INCIDENT_DEADLINE: Duration = Duration::from_secs(30);
