@@ -102,8 +102,8 @@ pub(crate) fn of_replicas(name: &str) -> bool {
     ["slave", "replica", "all-slaves"].contains(&name)
 }
 
-/// The forms in which one log travels.
-pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
+/// The forms in which one log travels: itself, and those of the others that are `wanted` by their places.
+pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path, wanted: impl Fn(usize) -> bool) {
     std::fs::create_dir_all(dir).unwrap();
     let Ok(bytes) = std::fs::read(log) else {
         return;
@@ -114,7 +114,7 @@ pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
     std::fs::write(dir.join(name), &bytes).unwrap();
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(&bytes).unwrap();
-    std::fs::write(dir.join(format!("{name}-gz")), gz.finish().unwrap()).unwrap();
+    let gz = gz.finish().unwrap();
     let text = String::from_utf8_lossy(&bytes);
     let (mut syslog, mut docker, mut journal, mut short, mut kubernetes, mut quoted) = (
         String::new(),
@@ -141,15 +141,19 @@ pub(crate) fn log_forms(log: &Path, name: &str, dir: &Path) {
         let _ = writeln!(kubernetes, "2026-11-25T09:46:15.123456789Z stderr F {line}");
         let _ = writeln!(quoted, "> {line}");
     }
-    for (form, text) in [
-        ("syslog", syslog),
-        ("docker", docker),
-        ("journal", journal),
-        ("journal-short", short),
-        ("kubernetes", kubernetes),
-        ("quoted", quoted),
-    ] {
-        std::fs::write(dir.join(format!("{name}-{form}")), text).unwrap();
+    let forms = [
+        ("gz", gz),
+        ("syslog", syslog.into_bytes()),
+        ("docker", docker.into_bytes()),
+        ("journal", journal.into_bytes()),
+        ("journal-short", short.into_bytes()),
+        ("kubernetes", kubernetes.into_bytes()),
+        ("quoted", quoted.into_bytes()),
+    ];
+    for (place, (form, bytes)) in forms.into_iter().enumerate() {
+        if wanted(place) {
+            std::fs::write(dir.join(format!("{name}-{form}")), bytes).unwrap();
+        }
     }
 }
 

@@ -79,7 +79,9 @@ fn one_server(kind: ServerKind, seed: u64, language: &str) {
     ] {
         keep(kind, &file, &name);
     }
-    log_forms(&server.error_log(), "error", &captures);
+    log_forms(&server.error_log(), "error", &captures, |place| {
+        long() || place % 2 == usize::from(is_other(kind))
+    });
     if json.exists() {
         std::fs::copy(&json, captures.join("error-json")).unwrap();
     }
@@ -95,7 +97,7 @@ fn one_server(kind: ServerKind, seed: u64, language: &str) {
     let of_recorder = frames(&recorded.join("files"));
     assert!(of_recorder.len() >= 2, "{of_recorder:?}");
     check_frames(&of_recorder);
-    write_all(&written, &of_recorder, &captures);
+    write_all(kind, &written, &of_recorder, &captures);
     written.of_fleet(&of_recorder);
     written.of_directory(&recorded.join("files"), &of_recorder);
     judge(kind, &markers, &recorded, &written);
@@ -159,8 +161,22 @@ enum Given<'a> {
     Others(&'a Path, Forms),
 }
 
+/// Two of the servers are the others. A log travels in many forms, the same ones whatever server wrote it: half of them are
+/// looked at of these, and half of those.
+fn is_other(kind: ServerKind) -> bool {
+    match kind {
+        ServerKind::MariaDb | ServerKind::MySql9 => false,
+        ServerKind::MySql55 | ServerKind::MariaDb11 => true,
+    }
+}
+
 /// Commands of everything that is there, some at a time.
-fn write_all(written: &Written, of_recorder: &[std::path::PathBuf], captures: &Path) {
+fn write_all(
+    kind: ServerKind,
+    written: &Written,
+    of_recorder: &[std::path::PathBuf],
+    captures: &Path,
+) {
     let captures = files(captures);
     let name = |path: &Path| {
         let name = path.file_name().unwrap().to_string_lossy();
@@ -173,11 +189,13 @@ fn write_all(written: &Written, of_recorder: &[std::path::PathBuf], captures: &P
         .collect();
     // The forms of one log, and the prints of one table, stand beside each other: of two, one is told.
     work.extend(captures.iter().enumerate().map(|(place, path)| {
-        let is_whole = ["error", "stalk"].contains(&name(path).as_str());
-        let forms = match place % 2 {
+        let name = name(path);
+        let is_whole = name == "stalk" || name == "error" && !is_other(kind);
+        let is_told = name == "error" || place % 2 == 0;
+        let forms = match is_told {
             _ if is_whole || long() => Forms::All,
-            0 => Forms::Full,
-            _ => Forms::Files,
+            true => Forms::Full,
+            false => Forms::Files,
         };
         Given::Others(path, forms)
     }));
