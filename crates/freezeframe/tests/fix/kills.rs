@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::scene::{Random, Scene, text};
 
 /// Rounds of each of the scenes, and what their random moments begin with.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 32;
 const SEEDS: [u64; 2] = [0x5eed_f1c5, 0x5eed_f1c6];
 
 /// Two scenes at a time: in each one program follows the other.

@@ -286,9 +286,12 @@ fn every_cause(kind: ServerKind) {
         let made = done["applied"]["steps"].as_array().map_or(0, Vec::len);
         causes += usize::from(made > 0);
         changes += made;
-        let undone = with_root(&["--undo", "all"]);
-        for fix in undone["undone"].as_array().unwrap() {
-            assert_eq!(fix["over"], true, "{}: {fix}", cause.id);
+        // Of a cause that changed nothing there is nothing to put back.
+        if made > 0 {
+            let undone = with_root(&["--undo", "all"]);
+            for fix in undone["undone"].as_array().unwrap() {
+                assert_eq!(fix["over"], true, "{}: {fix}", cause.id);
+            }
         }
         let now = variables(&mut admin);
         for (name, value) in &before {
