@@ -31,7 +31,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const ERROR_MAX: f64 = 3.0;
 
 /// Seconds of calm before a stall: a rule needs ten of them to know what is usual (`detect::Config::baseline_min_ms`).
-const WARM_UP: u64 = 18;
+const WARM_UP: u64 = 15;
 
 /// Transactions a second, of twenty statements each.
 const TRANSACTIONS: f64 = 40.0;
