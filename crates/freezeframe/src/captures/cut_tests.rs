@@ -80,6 +80,11 @@ fn explained(bytes: &[u8]) {
     }
 }
 
+/// Whether a place is one of many alike: an archive of tar is zeros for the most part. Of those each eighth is tried.
+fn is_among_zeros(bytes: &[u8], at: usize) -> bool {
+    bytes[at - 1] == 0 && bytes[at] == 0 && !at.is_multiple_of(8)
+}
+
 #[test]
 fn archives_are_cut_and_damaged_at_every_byte() {
     for (name, bytes) in [
@@ -98,7 +103,7 @@ fn archives_are_cut_and_damaged_at_every_byte() {
                 .all(|(_, text)| **text == *TEXT.as_bytes()),
             "{name}"
         );
-        for at in 1..bytes.len() {
+        for at in (1..bytes.len()).filter(|at| !is_among_zeros(&bytes, *at)) {
             let (head, tail) = bytes.split_at(at);
             explained(head);
             explained(tail);
