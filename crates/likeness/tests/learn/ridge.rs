@@ -92,18 +92,60 @@ fn centred(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     matrix
 }
 
-/// The lower triangle L of L·Lᵀ, in place.
+/// Rows of which parts are summed side by side: one sum alone waits for each of its additions, and for each row above it.
+const BESIDE: usize = 4;
+
+/// The lower triangle L of L·Lᵀ, in place. Each sum is of the same parts in the same order, however many are made at a time.
 fn cholesky(matrix: &mut [Vec<f64>]) {
-    for at in 0..matrix.len() {
-        let (above, rest) = matrix.split_at_mut(at);
-        let row = &mut rest[0];
+    for begin in (0..matrix.len()).step_by(BESIDE) {
+        let (above, rest) = matrix.split_at_mut(begin);
+        let count = rest.len().min(BESIDE);
+        let block = &mut rest[..count];
         for (column, other) in above.iter().enumerate() {
-            let sum = dot(&row[..column], &other[..column]);
-            row[column] = (row[column] - sum) / other[column];
+            if let [first, second, third, fourth] = &mut *block {
+                let rows = [first, second, third, fourth];
+                let sums = dots(rows.each_ref().map(|row| &row[..column]), &other[..column]);
+                for (row, sum) in rows.into_iter().zip(sums) {
+                    row[column] = (row[column] - sum) / other[column];
+                }
+            } else {
+                block
+                    .iter_mut()
+                    .for_each(|row| eliminate(row, column, other));
+            }
         }
-        let sum = dot(&row[..at], &row[..at]);
-        row[at] = (row[at] - sum).sqrt();
+        for place in 0..count {
+            let (before, rest) = block.split_at_mut(place);
+            let row = &mut rest[0];
+            for (column, other) in (begin..).zip(before.iter()) {
+                eliminate(row, column, other);
+            }
+            let at = begin + place;
+            let sum = dot(&row[..at], &row[..at]);
+            row[at] = (row[at] - sum).sqrt();
+        }
     }
+}
+
+/// Makes a row's part of a column that is done above it.
+fn eliminate(row: &mut [f64], column: usize, other: &[f64]) {
+    let sum = dot(&row[..column], &other[..column]);
+    row[column] = (row[column] - sum) / other[column];
+}
+
+/// The products of four rows with another one.
+fn dots(rows: [&[f64]; BESIDE], other: &[f64]) -> [f64; BESIDE] {
+    let [first, second, third, fourth] = rows;
+    let (mut a, mut b, mut c, mut d) = (0.0, 0.0, 0.0, 0.0);
+    let firsts = first.iter().zip(second);
+    let seconds = third.iter().zip(fourth);
+    for (((one, two), (three, four)), value) in firsts.zip(seconds).zip(other) {
+        a += one * value;
+        b += two * value;
+        c += three * value;
+        d += four * value;
+    }
+    [a, b, c, d]
 }
 
 /// Solves L·Lᵀ·x = y, in place.
