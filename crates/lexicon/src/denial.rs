@@ -97,13 +97,29 @@ fn is_zero(behind: &str) -> bool {
         && !rest.starts_with(|c: char| c.is_alphanumeric() || "-/_x".contains(c))
 }
 
+/// A thing of which a record says that it is not so: `"OOMKilled": false`, `Paused=no`.
+pub(crate) fn is_false(behind: &str) -> bool {
+    let name_ends = behind.trim_start_matches(['\\', '"', '\'']).trim_start();
+    let Some(value) = name_ends.strip_prefix([':', '=']) else {
+        return false;
+    };
+    let value = value.trim_start_matches([' ', '\\', '"', '\'']);
+    let end = value.find(|c: char| !c.is_alphanumeric());
+    let (word, rest) = value.split_at(end.unwrap_or(value.len()));
+    let is_no = ["false", "no"]
+        .iter()
+        .any(|no| word.eq_ignore_ascii_case(no));
+    // "no idea why" says nothing of it.
+    is_no && (rest.trim_start().is_empty() || rest.starts_with([',', ';', '}', '\\', '"', '\'']))
+}
+
 /// Whether the words behind this place, in the same sentence, say that there is no trouble with it.
 pub(crate) fn is_fine(line: &str, to: usize) -> bool {
     let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
     let behind = line.get(to..end).unwrap_or_default();
     // The ending of the word.
     let behind = behind.trim_start_matches(char::is_alphabetic);
-    if is_zero(behind) || is_off(line, to, behind) {
+    if is_zero(behind) || is_false(behind) || is_off(line, to, behind) {
         return true;
     }
     if !may_be_fine(behind) {

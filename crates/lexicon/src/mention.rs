@@ -291,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn what_a_record_says_is_not_so_is_no_sign() {
+        for line in [
+            "  \"OOMKilled\": false,",
+            "State.OOMKilled=no",
+            "{\\\"OOMKilled\\\":false}",
+            "deadlock: false",
+        ] {
+            assert_eq!(words(line), [""; 0], "{line}");
+        }
+        for line in ["\"OOMKilled\": true,", "OOMKilled: no idea why"] {
+            assert!(!words(line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
     fn words_of_a_term_stand_near_each_other_in_any_order() {
         for line in [
             "we DROP a 10 GB table every night",

@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::Lexicon;
 use crate::anywhere::begin_of;
-use crate::denial::is_fine;
+use crate::denial::{is_false, is_fine};
 use crate::entry::{Entry, Kind, Mention};
 use crate::letters::{is_parted, small};
 use crate::near::{self, Half};
@@ -112,7 +112,9 @@ impl Phrases {
                 }
                 _ => {
                     let lower = lower.get_or_insert_with(|| line.to_lowercase());
-                    starts_word(line, from) && pattern.matches_lower(lower)
+                    starts_word(line, from)
+                        && pattern.matches_lower(lower)
+                        && !is_false(line.get(to..).unwrap_or_default())
                 }
             };
             if is_it {
