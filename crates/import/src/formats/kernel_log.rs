@@ -97,7 +97,13 @@ fn is_stamp_at(text: &str, at: usize) -> bool {
     };
     let stamp = stamp.trim_start();
     if before.is_empty() {
-        return is_seconds(stamp.strip_prefix('+').unwrap_or(stamp), 3) || is_minute(stamp);
+        let seconds = stamp.strip_prefix('+').unwrap_or(stamp);
+        // Who shows few lines cuts the stamps short.
+        let message = message.trim_start();
+        let is_kernels = || is_message(message) || is_want_of_memory(message);
+        return is_seconds(seconds, 3)
+            || is_minute(stamp)
+            || (is_seconds(seconds, 1) && is_kernels());
     }
     // The kernel prints six digits behind the point: in the midst of a line nothing less tells.
     [": ", "| ", "# ", "$ "]
@@ -262,6 +268,8 @@ mod tests {
             "Nov  2 10:11:12 [  123.456789] text",
             "Nov  2 10:11:12 Out of memory: Kill process 16556 (mysqld) score 1663",
             "Nov 22 10:11:12 INFO: task mysqld:4123 blocked for more than 120 seconds.",
+            "[4711.1] Out of memory: Killed process 12 (mysqld) total-vm:9kB",
+            "[81.25] INFO: task jbd2/sda1-8:762 blocked for more than 120 seconds.",
         ] {
             assert!(is_one(text), "{text}");
         }
@@ -273,6 +281,7 @@ mod tests {
             "[8.0] a version",
             "[Oct28] a day",
             "see [1.234567] for more",
+            "[4.1] Out of memory is no more in this release",
             "Nov 22 10:11:12 Out of memory again",
             "Nov 22 10:11 Out of memory: Kill process 16556 (mysqld)",
             "it took: [1.234567]s",

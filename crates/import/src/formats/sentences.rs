@@ -6,6 +6,7 @@
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Fact, Mention, TextKind, TimedFact, TimedText};
 
+use crate::columns::is_server_program;
 use crate::format::{Format, Group};
 use crate::formats::unread::stage;
 use crate::line::Line;
@@ -58,6 +59,9 @@ const STAGE_SECONDS_MIN: f64 = 0.1;
 
 /// A stage with less of the statement's time than the longest one, by so much, tells nothing beside it.
 const STAGE_SHARE_MIN: f64 = 0.25;
+
+/// Longest that stands between a kill and the name of whom it hit: the number of the process and its owner's.
+const NUMBER_BYTES_MAX: usize = 24;
 
 /// The layer of the lexicon whose statements look at the server.
 const MONITORING: &str = "monitoring";
@@ -180,7 +184,7 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
             }
             match found.entry.kind {
                 Kind::Message => push(&mut error_log, found.text),
-                Kind::KernelLine => push(&mut kernel_log, found.text),
+                Kind::KernelLine => push(&mut kernel_log, &with_victim(&line.text, found.text)),
                 _ => {}
             }
         }
@@ -279,6 +283,25 @@ fn amount(words: &str) -> String {
     format!("{name} = {value}").to_lowercase()
 }
 
+/// The message with whom the kernel killed, behind it: the server, or another program, whose name is not kept.
+fn with_victim(line: &str, message: &str) -> String {
+    let behind = line.split_once(message).map_or("", |(_, behind)| behind);
+    // `Killed process 11726, UID 498, (mysqld)`.
+    let is_number = |text: &str| {
+        text.len() <= NUMBER_BYTES_MAX
+            && text.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    };
+    let name = behind
+        .split_once('(')
+        .filter(|(number, _)| message.ends_with("process") && is_number(number))
+        .and_then(|(_, rest)| rest.split_once(')'));
+    match name {
+        Some((name, _)) if is_server_program(name) => format!("{message} ({name})"),
+        Some(_) => format!("{message} (another)"),
+        None => message.to_owned(),
+    }
+}
+
 fn push(log: &mut String, line: &str) {
     let line = line.trim_end_matches(['`', '"', '\'', '*', ' ']);
     log.push_str(line);
@@ -323,6 +346,33 @@ mod tests {
         assert!(incident.texts.len() == 2, "{:?}", incident.texts);
         let kept = format!("{incident:?} {:?}", imported.parts);
         assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn whom_the_kernel_killed_is_told_by_no_other_name() {
+        let log = |text: &str| -> String {
+            let bytes = text.as_bytes();
+            let incident = import(&[Input { path: "x", bytes }]).incident.unwrap();
+            let bodies = incident.texts.iter().map(|timed| timed.text.body());
+            bodies.collect()
+        };
+        let other = log(
+            "Then the provider showed us Out of memory: Killed process 4711 (geheimd) and went home.\n",
+        );
+        assert!(
+            other.contains("(another)") && !other.contains("geheim"),
+            "{other}"
+        );
+        for server in ["mysqld", "mariadbd"] {
+            let line = format!(
+                "Then I found Out of memory: Killed process 812, UID 27, ({server}) total-vm:9kB in it.\n"
+            );
+            assert!(
+                log(&line).contains(&format!("({server})")),
+                "{}",
+                log(&line)
+            );
+        }
     }
 
     fn statements(text: &str) -> Vec<String> {
