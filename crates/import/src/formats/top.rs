@@ -39,6 +39,13 @@ fn is_top_header(text: &str) -> bool {
         || (text.starts_with("PID ")
             && text.contains("%CPU")
             && (text.contains("COMMAND") || text.contains(" PR ") && text.contains(" NI ")))
+        || (text.starts_with("PID ") && text.contains("CPU%") && text.contains(" PRI "))
+}
+
+/// The columns by their head; htop marks the one that it sorts by: `CPU%▽MEM%`.
+fn head_of(text: &str) -> Head<'_> {
+    let words = text.split(|c: char| c.is_whitespace() || "▽△".contains(c));
+    Head(words.filter(|word| !word.is_empty()).collect())
 }
 
 /// The columns of top as it comes.
@@ -80,9 +87,9 @@ pub(crate) fn is_top_row(text: &str) -> bool {
         && is_process_time(time)
 }
 
-/// `12312`, `21.0g`.
+/// `12312`, `21.0g`, `1611M`.
 fn is_size(word: &str) -> bool {
-    let digits = word.trim_end_matches(['k', 'm', 'g', 't', 'p']);
+    let digits = word.trim_end_matches(['k', 'm', 'g', 't', 'p', 'K', 'M', 'G', 'T']);
     word.len() <= digits.len() + 1 && is_share(digits)
 }
 
@@ -155,16 +162,21 @@ fn read(lines: &[Line<'_>]) -> Read {
         } else if let Some(rest) = cpu_line(text) {
             readings.extend(cpu_shares(rest));
         } else if text.starts_with("PID ") {
-            head = Head::parse(text);
+            head = head_of(text);
         } else if !head.0.is_empty() || is_top_row(text) {
             if head.0.is_empty() {
                 head.0 = TOP.into();
             }
             let words: Vec<&str> = text.split_whitespace().collect();
-            let command = head.cell(&words, &["COMMAND"]);
+            let command = head.cell(&words, &["COMMAND", "Command"]);
             // In other languages it has another name, and is the last one.
             let command = command.or_else(|| words.get(head.0.len() - 1).copied());
-            let share = head.cell(&words, &["%CPU"]).and_then(number);
+            // `/usr/sbin/mysqld`: which program it is, not where.
+            let command = command.map(|command| match command.starts_with('/') {
+                true => command.rsplit('/').next().unwrap_or(command),
+                false => command,
+            });
+            let share = head.cell(&words, &["%CPU", "CPU%"]).and_then(number);
             if let Some((command, share)) = command.zip(share)
                 && of_print < PROCESSES_MAX
                 && share > 0.0
@@ -269,5 +281,19 @@ mod tests {
         ));
         assert_eq!(capture.values("top.mysqld.cpus"), [9.03]);
         assert_eq!(capture.values("process.cpus"), [9.03]);
+    }
+
+    #[test]
+    fn rows_of_htop_and_programs_with_their_paths() {
+        let rows = "  PID USER      PRI  NI  VIRT   RES   SHR S CPU%▽MEM%   TIME+  Command\n\
+            812 root       20   0  412M  311M  9912 R 101.0 31.0  7:12.11 /usr/bin/gzip -9 dump.sql\n\
+            4711 mysql      20   0 21.3G 17.4G 12312 S  3.0 55.3 99:11.02 /usr/sbin/mariadbd\n";
+        let capture = read(&clean::lines(rows));
+        assert_eq!(capture.values("top.gzip.cpus"), [1.01]);
+        assert_eq!(capture.values("process.cpus"), [0.03]);
+        let row = "812 root 20 0 412M 311M 9912 R 101.0 31.0 7:12.11 /usr/sbin/mysqld --user=mysql";
+        assert!(is_top_row(row));
+        let capture = read(&clean::lines(row));
+        assert_eq!(capture.values("process.cpus"), [1.01]);
     }
 }
