@@ -12,6 +12,7 @@ mod lexicon_share;
 mod moments;
 mod pages;
 mod pasted;
+mod pointers;
 mod properties;
 mod real_tools;
 mod stall_spans;
