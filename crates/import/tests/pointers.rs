@@ -67,3 +67,82 @@ fn a_line_about_a_layer_tells_which_cause_of_it() {
         assert_eq!(first, Some((cause, Level::Suspicion)), "{text}: {found:?}");
     }
 }
+
+/// Values that are well, as `SHOW GLOBAL STATUS` prints them once.
+const WELL: [(&str, u64); 20] = [
+    ("Com_commit", 8_110),
+    ("Com_select", 911_200),
+    ("Com_show_warnings", 12),
+    ("Connections", 90_120),
+    ("Created_tmp_disk_tables", 12),
+    ("Created_tmp_tables", 81_200),
+    ("Handler_read_rnd_next", 812_000),
+    ("Innodb_buffer_pool_read_requests", 8_812_000_000),
+    ("Innodb_buffer_pool_reads", 81_200),
+    ("Innodb_buffer_pool_wait_free", 0),
+    ("Innodb_log_waits", 0),
+    ("Innodb_log_writes", 712_000),
+    ("Innodb_row_lock_time", 1_200),
+    ("Innodb_row_lock_waits", 120),
+    ("Opened_tables", 1_200),
+    ("Questions", 9_120_000),
+    ("Table_locks_immediate", 6_120_000),
+    ("Table_locks_waited", 2),
+    ("Threads_created", 120),
+    ("Uptime", 91_200),
+];
+
+/// The print with other values. It is a whole one: nobody picked a line of it.
+fn status(changed: &[(&str, u64)]) -> String {
+    let mut text = String::from("Variable_name\tValue\n");
+    for (name, well) in WELL {
+        let changed = changed.iter().find(|(other, _)| *other == name);
+        let value = changed.map_or(well, |(_, value)| *value);
+        text += &format!("{name}\t{value}\n");
+    }
+    for other in 0..25 {
+        text += &format!("Com_other_{other}\t{other}\n");
+    }
+    text
+}
+
+#[test]
+fn a_single_print_of_the_status_tells_what_was_counted_since_the_start() {
+    assert!(found(&status(&[])).is_empty(), "{:?}", found(&status(&[])));
+    for (changed, cause) in [
+        (vec![("Innodb_log_waits", 91_200)], "redo-log-buffer"),
+        (
+            vec![
+                ("Created_tmp_disk_tables", 8_120_000),
+                ("Created_tmp_tables", 9_120_000),
+            ],
+            "tmp-disk",
+        ),
+        (vec![("Opened_tables", 912_000)], "table-open-cache"),
+        (
+            vec![
+                ("Innodb_buffer_pool_reads", 91_200_000),
+                ("Innodb_buffer_pool_read_requests", 881_200_000),
+            ],
+            "small-bufpool",
+        ),
+        (vec![("Table_locks_waited", 812_000)], "table-lock-pileup"),
+        (vec![("Innodb_row_lock_time", 9_120_000)], "row-lock-pileup"),
+        (
+            vec![("Handler_read_rnd_next", 81_200_000_000)],
+            "optimizer-plan",
+        ),
+        (
+            vec![("Threads_created", 9_120_000), ("Connections", 9_120_100)],
+            "connection-storm",
+        ),
+    ] {
+        let found = found(&status(&changed));
+        let first = found.first().map(|(cause, level)| (cause.as_str(), *level));
+        assert_eq!(
+            first,
+            Some((cause, Level::Suspicion)),
+            "{changed:?}: {found:?}"
+        );
+    }
+}
