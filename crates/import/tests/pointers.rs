@@ -146,3 +146,98 @@ fn a_single_print_of_the_status_tells_what_was_counted_since_the_start() {
         );
     }
 }
+
+/// A list of sessions that commit in MariaDB, and what one more is in.
+fn commits(state: &str) -> String {
+    format!(
+        "| Id | User | Host | db | Command | Time | State | Info |\n\
+         | 12 | system user | | NULL | Sleep | 61 | Waiting for prior transaction to commit | NULL |\n\
+         | 311 | web | 10.2.1.4 | shop | Query | 60 | Waiting for prior transaction to commit | COMMIT |\n\
+         | 312 | web | 10.2.1.4 | shop | Query | 59 | Waiting for prior transaction to commit | COMMIT |\n\
+         | 313 | web | 10.2.1.5 | shop | Query | 59 | {state} | COMMIT |\n"
+    )
+}
+
+/// Members of a cluster and parallel replicas wait in the same words.
+#[test]
+fn the_order_of_a_cluster_is_no_replicas() {
+    let replica = ("replication-apply".to_owned(), Level::Possible);
+    assert!(found(&commits("Waiting for prior transaction to commit")).contains(&replica));
+    for state in [
+        "Waiting for certification",
+        "wsrep: initiating replication for write set (-1)",
+    ] {
+        let found = found(&commits(state));
+        assert!(!found.contains(&replica), "{state}: {found:?}");
+    }
+}
+
+/// A database of another name ran out of memory.
+#[test]
+fn the_end_of_another_program_is_not_the_servers() {
+    let level = |text: &str| {
+        let found = found(text).into_iter();
+        let mut oom = found.filter(|(cause, _)| cause == "oom");
+        oom.next().map(|(_, level)| level)
+    };
+    let stamped = "[4711.2] Out of memory: Killed process 12 (NAME) total-vm:9kB\n";
+    let told = "[4711.251] NAME invoked oom-killer: gfp_mask=0x100cca, order=0\n\
+        Then we read Out of memory: Killed process 12 (NAME) in it.\n";
+    assert_eq!(
+        level(&stamped.replace("NAME", "mariadbd")),
+        Some(Level::Likely)
+    );
+    for text in [stamped, told] {
+        let other = level(&text.replace("NAME", "java"));
+        assert!(other < Some(Level::Likely), "{text}: {other:?}");
+    }
+}
+
+/// What Docker, Kubernetes and a cloud say of a server that somebody else looks after.
+#[test]
+fn those_who_run_servers_point_at_causes() {
+    for (text, cause) in [
+        (
+            "The state that docker inspect shows of it:\n    \"Status\": \"paused\",\n    \"Running\": true,\n    \"Paused\": true,\n    \"OOMKilled\": false,\n",
+            "server-stopped",
+        ),
+        (
+            "mariadb-0 again: The node was low on resource: ephemeral-storage.\n",
+            "disk-full",
+        ),
+        ("Warning FreeDiskSpaceFailed kubelet\n", "disk-full"),
+        (
+            "The event of the night is RDS-EVENT-0221, and we have a ticket for it.\n",
+            "disk-full",
+        ),
+        (
+            "The event says that a load causes the system to run critically low on memory.\n",
+            "oom",
+        ),
+        (
+            "In the console the EBS volume vol-1 is impaired since four.\n",
+            "slow-fsync",
+        ),
+    ] {
+        let found = found(text);
+        let first = found.first().map(|(cause, level)| (cause.as_str(), *level));
+        assert_eq!(first, Some((cause, Level::Suspicion)), "{text}: {found:?}");
+    }
+}
+
+/// After a crash nobody is connected who could end it, and its row locks stay.
+#[test]
+fn a_prepared_transaction_of_before_a_crash_holds_its_rows() {
+    for text in [
+        "After the crash of the host one account cannot be changed any more.\n\
+         ---TRANSACTION 4711, ACTIVE (PREPARED) 81233 sec recovered trx\n\
+         4 lock struct(s), heap size 1136, 2 row lock(s), undo log entries 3\n",
+        "Nach dem Absturz lässt sich ein Konto nicht mehr ändern.\n\
+         ---TRANSACTION 91, ACTIVE (PREPARED) 901 sec recovered trx\n\
+         2 lock struct(s), heap size 1136, 1 row lock(s), undo log entries 1\n",
+    ] {
+        let found = found(text);
+        let is_told = found.iter().any(|(cause, _)| cause == "row-lock-pileup");
+        assert!(is_told, "{text}: {found:?}");
+    }
+}
