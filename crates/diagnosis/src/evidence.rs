@@ -4,12 +4,12 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 use model::{BASELINE_MIN_MS, Incident, ListView, Millis, TextKind, Window};
+use server_text::StatusSections;
 
 use crate::frames::Frames;
 use crate::interned::Interned;
 use crate::meanings::Meanings;
 use crate::profile_samples::ProfileSamples;
-use crate::statuses::Status;
 use crate::thread_runs::Runs;
 use crate::waits::PlacedWait;
 
@@ -38,6 +38,12 @@ const PROCESSLISTS_MAX: usize = 2_000;
 /// Lists of waits for latches that are read at the most; of more, an even selection.
 const SEMAPHORES_MAX: usize = 200;
 
+/// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
+pub(crate) const LINES_MAX: usize = 50_000;
+
+/// Longest part of a line that is looked at, in bytes.
+const LINE_BYTES_MAX: usize = 2_000;
+
 /// Readings at the most of something that was taken once, or a few times, and not followed.
 const SPARSE_MAX: usize = 3;
 
@@ -62,7 +68,7 @@ pub(crate) struct Evidence<'a> {
     /// The waits for latches, read when the first sign asks for them.
     semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
-    statuses: OnceCell<Vec<Status<'a>>>,
+    statuses: OnceCell<Vec<(Millis, StatusSections<'a>)>>,
     /// What the sessions of the processlists were in, by column.
     columns: [OnceCell<Interned>; 5],
     /// Facts of a capture are there.
@@ -216,8 +222,10 @@ impl<'a> Evidence<'a> {
     }
 
     /// The statuses of InnoDB, oldest first.
-    pub(crate) fn statuses(&self) -> &[Status<'a>] {
-        self.statuses.get_or_init(|| Status::all(self.incident))
+    pub(crate) fn statuses(&self) -> &[(Millis, StatusSections<'a>)] {
+        let all = |text| Some(StatusSections::new(text));
+        self.statuses
+            .get_or_init(|| read(self.incident, TextKind::InnodbStatus, usize::MAX, all))
     }
 
     /// The texts of a column of the processlists.
@@ -361,6 +369,13 @@ impl<'a> Evidence<'a> {
         }
         found
     }
+}
+
+/// The part of a line that is looked at.
+pub(crate) fn cut(line: &str) -> &str {
+    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
+        .unwrap_or(line)
+        .trim_end()
 }
 
 /// A reading tells of the time since the one before it: what was read at the very begin of a window

@@ -55,7 +55,6 @@ mod setting;
 mod sign;
 mod since_start;
 mod statement_time;
-mod statuses;
 mod suspicion;
 mod template;
 mod thread_runs;

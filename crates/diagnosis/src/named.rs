@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Mention, OrderBy, StackId, TextKind, WaitCounting};
 
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, LINES_MAX, cut};
 use crate::meanings::{GENERAL, Meanings};
 use crate::provenance;
 use crate::statement_time;
-use crate::statuses::{LINES_MAX, cut};
 
 /// Names of one source that are kept, at the most, those with the largest share first.
 const NAMES_MAX: usize = 120;
@@ -300,8 +299,8 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
     // Without stacks one thread still tells what it does: InnoDB's master thread, in the status.
     if all.all == 0 {
         let statuses = evidence.statuses().iter();
-        for status in statuses.filter(|one| evidence.tells_of_stall(one.at, one.at)) {
-            let state = server_text::innodb::parse(status.text).main_thread_state;
+        for (_, status) in statuses.filter(|(at, _)| evidence.tells_of_stall(*at, *at)) {
+            let state = server_text::innodb::parse(status.text()).main_thread_state;
             let entry = |state: &String| Lexicon::get().lookup(Kind::InnodbWord, state);
             let works = |state: &String| entry(state).is_some_and(|one| one.role == Role::Work);
             if let Some(state) = state.filter(works) {

@@ -21,10 +21,12 @@ mod error_log;
 pub mod innodb;
 mod kernel_log;
 mod status;
+mod status_sections;
 
 use model::{OwnText, RedactedText, Text, TextKind};
 
 pub use error_log::{LINE_BYTES_MAX, is_message_word};
+pub use status_sections::StatusSections;
 
 /// Lines of an error log, without values, names and statements.
 pub fn error_log(raw: &str) -> Text {

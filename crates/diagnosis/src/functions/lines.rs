@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use model::{Millis, TextKind, Window};
+use server_text::StatusSections;
 
 use super::{Arguments, Read};
-use crate::evidence::{Evidence, LOG_REACH_MS};
+use crate::evidence::{Evidence, LINES_MAX, LOG_REACH_MS, cut};
 use crate::human::Show;
 use crate::measure::{Function, Kind, Known, Measured, Seen, Sign, Taken, absent, known};
 use crate::names::NamePattern;
-use crate::statuses::{LINES_MAX, Status, cut};
 
 pub(crate) static LOG: Kind = Kind {
     name: "log",
@@ -262,8 +262,8 @@ fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>)
     let worst = |tells: &dyn Fn(Millis) -> bool| {
         let statuses = evidence.statuses().iter();
         statuses
-            .filter(|status| tells(status.at))
-            .filter_map(|status| count(test, status))
+            .filter(|(at, _)| tells(*at))
+            .filter_map(|(_, status)| count(test, status))
             .reduce(|most, one| {
                 let is_more = one.number(test) > most.number(test);
                 if is_more { one } else { most }
@@ -276,11 +276,13 @@ fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>)
 }
 
 /// Nothing when the text was cut off before the section could come.
-fn count(test: &Lines, status: &Status) -> Option<Counted> {
+fn count(test: &Lines, status: &StatusSections) -> Option<Counted> {
     let mut counted = Counted::default();
     let lines = status.lines(test.section.as_deref())?;
-    if test.line.may_match_in(status.text) {
-        lines.for_each(|line| counted.add(test, line));
+    if test.line.may_match_in(status.text()) {
+        lines
+            .take(LINES_MAX)
+            .for_each(|line| counted.add(test, line));
     }
     Some(counted)
 }

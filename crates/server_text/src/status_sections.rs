@@ -1,16 +1,9 @@
-//! The statuses of InnoDB in a record, taken apart into sections and lines once: several signs look
-//! at each.
+//! A status of InnoDB as it stands, by its sections and lines. What its numbers and transactions are is for
+//! [`crate::innodb`].
 
 use std::ops::Range;
 
 use memchr::memmem;
-use model::{Incident, Millis, TextKind};
-
-/// Lines of a log that are read, at the most: of a log that is flooded the beginning tells enough.
-pub(crate) const LINES_MAX: usize = 50_000;
-
-/// Longest part of a line that is looked at, in bytes.
-const LINE_BYTES_MAX: usize = 2_000;
 
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";
@@ -18,12 +11,9 @@ const END: &str = "END OF INNODB MONITOR OUTPUT";
 /// Sections that tell of a moment that may be days ago: they are for those who ask for them.
 const PAST: [&str; 2] = ["LATEST DETECTED DEADLOCK", "LATEST FOREIGN KEY ERROR"];
 
-/// One status.
-pub(crate) struct Status<'a> {
-    /// When it was taken.
-    pub(crate) at: Millis,
-    /// As it was taken.
-    pub(crate) text: &'a str,
+/// One status. It is taken apart once, and asked many times.
+pub struct StatusSections<'a> {
+    text: &'a str,
     /// What stands before the first heading, and then section by section.
     sections: Vec<Section<'a>>,
     /// Where its last line stands; nothing when that was cut off.
@@ -35,18 +25,9 @@ struct Section<'a> {
     text: &'a str,
 }
 
-impl<'a> Status<'a> {
-    /// The statuses of an incident, in its order.
-    pub(crate) fn all(incident: &'a Incident) -> Vec<Self> {
-        let texts = incident.texts.iter();
-        texts
-            .filter(|timed| timed.text.kind() == TextKind::InnodbStatus)
-            .map(|timed| Self::new(timed.at, timed.text.body()))
-            .collect()
-    }
-
+impl<'a> StatusSections<'a> {
     /// A heading stands alone between two rules, which are of the sections before and behind it.
-    fn new(at: Millis, text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         let mut sections = Vec::new();
         let (mut heading, mut begin) = (None, 0);
         let mut behind = None;
@@ -68,16 +49,20 @@ impl<'a> Status<'a> {
             text: rest,
         });
         Self {
-            at,
             text,
             sections,
             end: memmem::find(text.as_bytes(), END.as_bytes()),
         }
     }
 
+    /// All of it.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// The lines of a section, or all but the headings and what is past; nothing when the text was cut off before the
     /// section could come.
-    pub(crate) fn lines(&self, section: Option<&str>) -> Option<impl Iterator<Item = &'a str>> {
+    pub fn lines(&self, section: Option<&str>) -> Option<impl Iterator<Item = &'a str>> {
         let is_it = move |one: &&Section| match (section, one.heading) {
             (None, Some(heading)) => !PAST.contains(&heading),
             (None, None) => true,
@@ -89,7 +74,7 @@ impl<'a> Status<'a> {
         let (text, end) = (self.text, self.end.unwrap_or(self.text.len()));
         let is_end = move |line: &str| offset_behind(line, text) > end && line.contains(END);
         let lines = known.flat_map(|section| section.text.lines());
-        is_known.then(|| lines.filter(move |line| !is_end(line)).take(LINES_MAX))
+        is_known.then(|| lines.filter(move |line| !is_end(line)))
     }
 }
 
@@ -119,13 +104,6 @@ fn is_rule(line: &str) -> bool {
     line.starts_with("---") && line.trim_end().bytes().all(|byte| byte == b'-')
 }
 
-/// The part of a line that is looked at.
-pub(crate) fn cut(line: &str) -> &str {
-    line.get(..line.floor_char_boundary(LINE_BYTES_MAX))
-        .unwrap_or(line)
-        .trim_end()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +127,7 @@ END OF INNODB MONITOR OUTPUT
 ";
 
     fn lines(text: &str, section: Option<&str>) -> Option<Vec<String>> {
-        let status = Status::new(0, text);
+        let status = StatusSections::new(text);
         let lines = status.lines(section)?;
         Some(lines.map(str::to_owned).collect())
     }
