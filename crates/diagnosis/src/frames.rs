@@ -57,12 +57,8 @@ impl<'a> Frames<'a> {
         let frames = pattern.matches(names);
         let standing = self.standing.get_or_init(|| standing(self.book));
         let matching = (0..).zip(&frames).filter(|(_, matches)| **matches);
-        let stands = matching.flat_map(|(frame, _)| standing.of(frame));
-        let is_any = !frames.is_empty();
-        let mut is_there = vec![false; if is_any { self.book.stacks().len() } else { 0 }];
-        stands.for_each(|stack| is_there[*stack as usize] = true);
-        let stacks = (0..).zip(is_there).filter(|(_, is)| *is);
-        let stacks = stacks.map(|(stack, _)| StackId(stack)).collect();
+        let stands = matching.map(|(frame, _)| standing.of(frame));
+        let stacks = once_each(&stands.collect::<Vec<_>>(), self.book.stacks().len());
         let done = Rc::new(Matching { frames, stacks });
         tested.insert(pattern.text().to_owned(), Rc::clone(&done));
         done
@@ -127,6 +123,21 @@ impl<'a> Frames<'a> {
         }
         Innermost(innermost)
     }
+}
+
+/// The stacks of several frames, each once and in order. Few are sorted; of many it is marked which of the book they are.
+fn once_each(of_frames: &[&[u32]], of_book: usize) -> Vec<StackId> {
+    let all = || of_frames.iter().copied().flatten().copied();
+    if all().count() < of_book / 16 {
+        let mut stacks: Vec<StackId> = all().map(StackId).collect();
+        stacks.sort_unstable();
+        stacks.dedup();
+        return stacks;
+    }
+    let mut is_there = vec![false; if of_frames.is_empty() { 0 } else { of_book }];
+    all().for_each(|stack| is_there[stack as usize] = true);
+    let stacks = (0..).zip(is_there).filter(|(_, is)| *is);
+    stacks.map(|(stack, _)| StackId(stack)).collect()
 }
 
 /// See [`Frames::innermost`]. Mostly no stack has such a frame, and it is empty.

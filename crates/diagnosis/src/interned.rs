@@ -14,6 +14,8 @@ pub(crate) struct Interned {
     texts: Vec<String>,
     /// For each processlist, in the order of the record: places in `texts`, and how many sessions.
     lists: Vec<Vec<(usize, u64)>>,
+    /// For each how many sessions in all.
+    totals: Vec<u64>,
 }
 
 impl Interned {
@@ -50,18 +52,22 @@ impl Interned {
             let list = places.collect();
             all.push(list);
         }
-        Self { texts, lists: all }
+        let numbers = all
+            .iter()
+            .map(|list| list.iter().map(|(_, number)| *number));
+        Self {
+            totals: numbers
+                .map(|numbers| numbers.fold(0, u64::saturating_add))
+                .collect(),
+            texts,
+            lists: all,
+        }
     }
 
     /// For each processlist how many sessions have a text that matches, and of how many.
     pub(crate) fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
         let found = self.each(matches, |numbers| numbers.fold(0, u64::saturating_add));
-        let numbers = self
-            .lists
-            .iter()
-            .map(|list| list.iter().map(|(_, number)| *number));
-        let all = numbers.map(|numbers| numbers.fold(0, u64::saturating_add));
-        found.into_iter().zip(all).collect()
+        found.into_iter().zip(self.totals.iter().copied()).collect()
     }
 
     /// What comes out for each processlist, of the numbers of its texts that match.
@@ -74,9 +80,9 @@ impl Interned {
         let is_any = matching.contains(&true);
         let is_matching = |place: usize| matching.get(place).copied().unwrap_or(false);
         let lists = self.lists.iter().map(|list| {
-            let texts = list
-                .iter()
-                .filter(|(place, _)| is_any && is_matching(*place));
+            // Mostly no text of the record matches.
+            let looked_at = if is_any { list.as_slice() } else { &[] };
+            let texts = looked_at.iter().filter(|(place, _)| is_matching(*place));
             comes_out(&mut texts.map(|(_, number)| *number))
         });
         lists.collect()
