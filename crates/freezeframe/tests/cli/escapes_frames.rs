@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use serde_json::Value;
 use testbed::{IncidentSize, made_incident};
 
+use crate::escapes::{HOSTILE, NAME, check, checked, str_of};
 use crate::harness::freezeframe;
-use crate::terminal::{HOSTILE, NAME, check, checked, str_of};
 
 /// Each text in a JSON document, made hostile.
 fn taint(value: &mut Value) {
