@@ -126,7 +126,8 @@ fn record(
         let mut in_flight = planting.in_flight();
         in_flight.extend(planting.row_waits());
         std::thread::sleep(Duration::from_millis(1200));
-        prints(server, captures, of_sessions);
+        let is_taken = |name: &str| long() || !is_other(kind) || !OTHER_FORMS.contains(&name);
+        prints(server, captures, |name| of_sessions(name) && is_taken(name));
         clients(&planting, dir);
         planting.server_speaks();
         replicate(&planting, &|| prints(server, captures, of_replicas));
@@ -169,6 +170,15 @@ fn is_other(kind: ServerKind) -> bool {
         ServerKind::MySql55 | ServerKind::MariaDb11 => true,
     }
 }
+
+/// Prints that show what others do, in another form of the same client; none of them is in pt-stalk's folder.
+const OTHER_FORMS: [&str; 5] = [
+    "processlist-tabs",
+    "processlist-html",
+    "processlist-schema",
+    "trx-table",
+    "threads-table",
+];
 
 /// Commands of everything that is there, some at a time.
 fn write_all(
