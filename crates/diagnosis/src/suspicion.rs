@@ -370,12 +370,22 @@ fn speaking<'c>(
     Some(holding)
 }
 
-/// Whether a text has the parts of a pattern, one behind the other.
+/// Whether a text has the parts of a pattern, one behind the other. Each begins a word, and a number is a whole one: `md_`
+/// is not in `do_huge_pmd_wp_page`, `icu` not in "difficult", and `errno: 12` not in `errno: 126`.
 fn is_in(pattern: &str, text: &str) -> bool {
-    let mut rest = text;
+    let both = |at: usize, is: fn(&u8) -> bool| {
+        let pair = at
+            .checked_sub(1)
+            .and_then(|left| text.as_bytes().get(left..=at));
+        pair.is_some_and(|pair| pair.iter().all(is))
+    };
+    let is_number = |at: usize| both(at, u8::is_ascii_digit);
+    let is_cut = |at: usize| both(at, u8::is_ascii_alphabetic) || is_number(at);
+    let mut from = 0;
     pattern.split('*').all(|part| {
-        let found = rest.find(part);
-        rest = found.map_or("", |at| rest.get(at + part.len()..).unwrap_or_default());
+        let mut places = text.match_indices(part).map(|(at, _)| at);
+        let found = places.find(|at| *at >= from && !is_cut(*at) && !is_number(at + part.len()));
+        from = found.map_or(from, |at| at + part.len());
         found.is_some()
     })
 }

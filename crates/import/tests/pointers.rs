@@ -241,3 +241,64 @@ fn a_prepared_transaction_of_before_a_crash_holds_its_rows() {
         assert!(is_told, "{text}: {found:?}");
     }
 }
+
+/// The names of other things have the letters of a word in them.
+#[test]
+fn a_word_points_where_it_is_a_word() {
+    for (text, not) in [
+        (
+            "InnoDB: Difficult to find free blocks in the buffer pool (324 search iterations)!\n",
+            "regex-json",
+        ),
+        (
+            "Nearly all threads stand in Sql_cmd_dml::execute and in do_huge_pmd_wp_page, says gdb.\n",
+            "ssd-trim-raid",
+        ),
+        (
+            "Nearly all threads stand in tcmalloc::ThreadCache::Scavenge, says perf.\n",
+            "fs-memory-reclaim",
+        ),
+        (
+            "The table has innodb_autoinc_lock_mode = 1 and the mutex autoinc_mutex is hot.\n",
+            "galera-toi-ddl",
+        ),
+        (
+            "Threads stand in __lll_lock_wait_private under free, nothing else.\n",
+            "row-lock-pileup",
+        ),
+        (
+            "Threads stand in pages_purge_forced of jemalloc, nothing else.\n",
+            "purge-lag",
+        ),
+    ] {
+        let found = found(text);
+        assert!(!found.is_empty(), "{text}");
+        assert!(
+            found.iter().all(|(cause, _)| cause != not),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+/// A plugin of the server writes statements down; the kernel's audit writes system calls.
+#[test]
+fn the_audit_of_statements_is_not_the_kernels() {
+    for (text, cause) in [
+        (
+            "Most threads stand in mysql_audit_notify and in audit_handler_file_write, says gdb.\n",
+            "general-log",
+        ),
+        (
+            "Since the audit plug-in is there each statement is slow; audit_json_file = 1, audit_record_cmds = 1.\n",
+            "general-log",
+        ),
+        (
+            "Most threads stand in audit_log_start and wait_for_auditd, says the kernel.\n",
+            "linux-auditd",
+        ),
+    ] {
+        let found = found(text);
+        let first = found.first().map(|(cause, _)| cause.as_str());
+        assert_eq!(first, Some(cause), "{text}: {found:?}");
+    }
+}
