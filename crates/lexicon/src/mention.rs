@@ -306,6 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn days_and_amounts_are_written_in_many_languages() {
+        for (line, expected) in [
+            ("CPU飙高是从2017年1月1日早上开始的", "leap second"),
+            (
+                "Seit dem 1. Juli 2012 ist die CPU am Anschlag",
+                "leap second",
+            ),
+            (
+                "El proceso borra 12 millones de filas cada noche",
+                "rollback",
+            ),
+            ("wir haben 40 Millionen Zeilen gelöscht", "rollback"),
+            ("凌晨删除了三千万行数据", "rollback"),
+        ] {
+            assert!(words(line).contains(&expected), "{line}: {:?}", words(line));
+        }
+    }
+
+    #[test]
     fn words_of_a_term_stand_near_each_other_in_any_order() {
         for line in [
             "we DROP a 10 GB table every night",
