@@ -302,3 +302,22 @@ fn the_audit_of_statements_is_not_the_kernels() {
         assert_eq!(first, Some(cause), "{text}: {found:?}");
     }
 }
+
+/// People leave out a host, or a letter.
+#[test]
+fn a_message_with_something_left_out_is_that_message() {
+    for (text, cause) in [
+        (
+            "dbi connect failed: can't connect to mysql server on (99), every hour\n",
+            "conntrack-ephemeral",
+        ),
+        (
+            "It says \"Too many connection\" since Monday, and the list is full of sleeping connections.\n",
+            "max-connections",
+        ),
+    ] {
+        let found = found(text);
+        let first = found.first().map(|(cause, _)| cause.as_str());
+        assert_eq!(first, Some(cause), "{text}: {found:?}");
+    }
+}

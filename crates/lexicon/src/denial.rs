@@ -7,8 +7,9 @@ use aho_corasick::AhoCorasick;
 /// How far in front of a word its denial is looked for, in bytes.
 const DENIAL_BYTES: usize = 40;
 
-/// What makes of a word one that was not seen, or only might have been, in front of it in the same sentence.
-const DENIALS: [&str; 33] = [
+/// What makes of a word one that was not seen, only might have been, or was somebody's first guess, in front of it in the
+/// same sentence.
+const DENIALS: [&str; 42] = [
     "less than ",
     "hardly ",
     "barely ",
@@ -42,6 +43,15 @@ const DENIALS: [&str; 33] = [
     "не ",
     "没有",
     "なし",
+    "first suspected ",
+    "initially suspected ",
+    "first thought ",
+    "initially thought ",
+    "d'abord pensé ",
+    "al principio pens",
+    "сначала думал",
+    "zuerst dachte",
+    "以为",
 ];
 
 /// All of them in one pass; nothing where that cannot be made. A denial that is a word begins one.

@@ -532,6 +532,9 @@ mod tests {
             "there is no buf_LRU_get_free_block in it",
             "if it were Waiting for table flush we would know",
             "kein Waiting for table flush",
+            // Who tells of a first guess tells of another reason behind it.
+            "At first we all thought of nothing, I first suspected Waiting for table flush",
+            "一开始以为是 Waiting for table flush",
         ] {
             assert!(words(line).is_empty(), "{line}");
         }
