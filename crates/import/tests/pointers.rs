@@ -321,3 +321,30 @@ fn a_message_with_something_left_out_is_that_message() {
         assert_eq!(first, Some(cause), "{text}: {found:?}");
     }
 }
+
+/// Whether some processors idled is not in a list of programs.
+#[test]
+fn a_list_of_programs_tells_who_keeps_processors_busy() {
+    for list in [
+        "  PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n\
+          812 root      20   0  412112 311223   9912 R  98.0   3.1   7:12.11 gzip\n\
+         4711 mysql     20   0   21.3g  17.4g  12312 S   3.0  55.3  99:11.02 mysqld\n",
+        "  PID USER      PRI  NI  VIRT   RES   SHR S CPU% MEM%   TIME+  Command\n\
+          812 scan       20   0  912M  711M  9912 R 99.0 13.1  7:12.11 /opt/scanner/bin/scand -r /\n\
+          813 scan       20   0  912M  711M  9912 R 97.0 13.1  7:12.09 /opt/scanner/bin/scand -r /\n\
+         4711 mysql      20   0 2912M 1711M 12312 S  2.0 35.3 99:11.02 /usr/sbin/mariadbd\n",
+    ] {
+        let found = found(&format!("Every evening the shop is slow.\n\n{list}"));
+        let first = found.first().map(|(cause, level)| (cause.as_str(), *level));
+        assert_eq!(
+            first,
+            Some(("other-programs-cpu", Level::Suspicion)),
+            "{list}: {found:?}"
+        );
+        // The server itself.
+        let own = list.replace("gzip", "mysqld").replace("scand", "mariadbd");
+        let own = self::found(&format!("Every evening the shop is slow.\n\n{own}"));
+        let is_named = own.iter().any(|(cause, _)| cause == "other-programs-cpu");
+        assert!(!is_named, "{own:?}");
+    }
+}
