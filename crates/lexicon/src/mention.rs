@@ -306,6 +306,29 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_a_whole_one() {
+        let patterns = |line: &str| -> Vec<&'static str> {
+            let found = mentions(line).into_iter();
+            found.map(|one| one.entry.pattern).collect()
+        };
+        for (line, other, own) in [
+            (
+                "it ends with errno: 1134 each time",
+                "it ends with errno: 11 each time",
+                "errno: 11",
+            ),
+            (
+                "then ERROR 10401 came",
+                "then ERROR 1040 came",
+                "ERROR 1040",
+            ),
+        ] {
+            assert!(!patterns(line).contains(&own), "{line}");
+            assert!(patterns(other).contains(&own), "{other}");
+        }
+    }
+
+    #[test]
     fn days_and_amounts_are_written_in_many_languages() {
         for (line, expected) in [
             ("CPU飙高是从2017年1月1日早上开始的", "leap second"),

@@ -113,6 +113,7 @@ impl Phrases {
                 _ => {
                     let lower = lower.get_or_insert_with(|| line.to_lowercase());
                     starts_word(line, from)
+                        && ends_number(line, to)
                         && pattern.matches_lower(lower)
                         && !is_false(line.get(to..).unwrap_or_default())
                 }
@@ -203,6 +204,13 @@ fn is_quoted(line: &str, from: usize, to: usize) -> bool {
 fn starts_word(line: &str, from: usize) -> bool {
     let before = line.get(..from).and_then(|text| text.chars().next_back());
     !before.is_some_and(|c| c.is_alphanumeric() && is_parted(c))
+}
+
+/// Whether a number that ends there is a whole one: `errno: 11` is not in `errno: 113`.
+fn ends_number(line: &str, to: usize) -> bool {
+    let byte = |at: usize| line.as_bytes().get(at);
+    let left = to.checked_sub(1).and_then(byte);
+    !(left.is_some_and(u8::is_ascii_digit) && byte(to).is_some_and(u8::is_ascii_digit))
 }
 
 fn is_word(line: &str, from: usize, to: usize) -> bool {
