@@ -329,6 +329,22 @@ mod tests {
     }
 
     #[test]
+    fn both_words_of_a_term_are_there_in_languages_with_endings() {
+        for (line, expected) in [
+            ("На новом хостинге медленные диски", "slow disk"),
+            ("Ждём блокировки метаданных таблицы", "metadata lock"),
+            ("Идёт большая транзакция", "large transaction"),
+            ("Строки ждут блокировку строк", "row lock"),
+        ] {
+            assert!(words(line).contains(&expected), "{line}: {:?}", words(line));
+        }
+        // One of the two says something else.
+        assert!(!words("Это временная мера").contains(&"temporary table"));
+        assert!(!words("Ждём блокировки метаданных").contains(&"table lock"));
+        assert!(!words("Какая-то блокировка").contains(&"row lock"));
+    }
+
+    #[test]
     fn days_and_amounts_are_written_in_many_languages() {
         for (line, expected) in [
             ("CPU飙高是从2017年1月1日早上开始的", "leap second"),

@@ -42,6 +42,14 @@ fn every_line_is_an_entry() {
     assert_eq!(names.count(), lines);
 }
 
+/// Whether a word of a term has an asterisk that is not its end: it would be looked for by its longest part alone.
+fn has_asterisk_within(term: &str) -> bool {
+    let words = term.split(" ~ ").flat_map(|half| half.split('/'));
+    words
+        .map(|word| word.trim().trim_end_matches('*'))
+        .any(|word| word.contains('*'))
+}
+
 #[test]
 fn every_entry_is_sound() {
     let lexicon = Lexicon::get();
@@ -65,6 +73,10 @@ fn every_entry_is_sound() {
                 "no short sentence",
             ),
             (entry.source.is_empty(), "no source"),
+            (
+                entry.kind == Kind::Term && has_asterisk_within(entry.pattern),
+                "a term's asterisk is for the end of its last word: two words with endings are `one* ~ other*`",
+            ),
             (
                 is_amount && matches!(entry.kind, Kind::Function | Kind::Latch | Kind::Message),
                 "a role of another kind",
