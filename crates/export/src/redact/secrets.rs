@@ -7,9 +7,24 @@ use aho_corasick::AhoCorasick;
 pub(super) use model::names_a_secret as is_secret;
 use model::{SECRET_WORDS, WHOLE_SECRET_WORDS};
 
-/// Values that are no secret wherever they stand.
-const NO_SECRETS: [&str; 12] = [
-    "", "?", "(hidden)", "yes", "no", "on", "off", "null", "none", "default", "0", "1",
+/// Values that are no secret wherever they stand. What we left out ourselves is told in brackets; a form ends at a blank
+/// or at the second one.
+const NO_SECRETS: [&str; 15] = [
+    "",
+    "?",
+    "(hidden)",
+    "(hidden",
+    "(left out)",
+    "(left",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "null",
+    "none",
+    "default",
+    "0",
+    "1",
 ];
 
 /// Whether a value behind such a name is none: that there is one, or that there is not.
