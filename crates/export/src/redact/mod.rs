@@ -242,8 +242,11 @@ fn semaphores(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
             .holder_query
             .take()
             .map(|query| statement_(pseudonyms, &query));
-        // The folders are those where it was built.
-        waits_files(wait, |file| line::value(pseudonyms, file));
+        // The folders are those where it was built; of an import a file is whatever stood in its place.
+        waits_files(wait, |file| {
+            let renamed = line::value(pseudonyms, file);
+            pieces::known_only(pseudonyms, &renamed, |_| false)
+        });
     }
     let json = serde_json::to_string(&waits).unwrap_or_else(|_| "[]".to_owned());
     pseudonyms.sweep(&json).into_owned()

@@ -9,7 +9,7 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
-use super::{innodb, line, locks, names, series, statement, text};
+use super::{innodb, line, locks, names, semaphores, series, statement, text};
 
 mod pseudonyms;
 mod secrets;
@@ -323,6 +323,21 @@ fn innodbs_lines_keep_innodbs_words_only() {
             .to_owned()
         },
     );
+}
+
+/// A wait for a latch that a capture tells.
+#[test]
+fn files_of_latches_are_innodbs_or_go() {
+    let body = r#"[{"thread":"1","connection_id":null,"file":"quillfeather.cc","line":3768,"seconds":3.0,
+        "lock_kind":"X-lock","lock_name":null,"lock_address":"0x5","created_file":"dict0dict.cc","created_line":1081,
+        "holder_thread":null,"holder_connection_id":null,"holder_query":null,"ended":false}]"#;
+    let blank = blank();
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+    let renamed = semaphores(&mut pseudonyms, body);
+    assert!(!renamed.contains("quillfeather"), "{renamed}");
+    for kept in ["dict0dict.cc", "3768", "X-lock"] {
+        assert!(renamed.contains(kept), "{kept}: {renamed}");
+    }
 }
 
 #[test]
