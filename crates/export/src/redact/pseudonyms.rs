@@ -131,6 +131,8 @@ impl<'a> Pseudonyms<'a> {
         facts
             .filter(|name| !variables::is_somebodys(name))
             .for_each(|name| add(name));
+        // `importe` is a column of somebody's, and `imported` how we call what others captured.
+        add(model::Stall::IMPORTED);
         let foreign = Foreign::of(incident);
         for (number, frame) in incident.stacks.table.frames().iter().enumerate() {
             if !super::is_program_frame(&frame.name) && !foreign.has_frame(number) {

@@ -1,5 +1,6 @@
 //! What stands for a name, and names that look like it.
 
+use super::super::pseudonyms::{NameKind, Pseudonyms};
 use super::super::{pseudonym, redact};
 use super::blank;
 
@@ -24,4 +25,16 @@ fn each_pseudonym_has_a_letter() {
         let (_, letters) = made.split_once('_').unwrap();
         assert!(letters.contains(|c: char| c.is_ascii_lowercase()), "{made}");
     }
+}
+
+/// A name is looked for within words, and the rule of an import is one.
+#[test]
+fn a_name_that_is_a_part_of_our_own_word_is_looked_for_beside_it() {
+    let incident = blank();
+    let mut pseudonyms = Pseudonyms::new(&incident, b"salt", "");
+    pseudonyms.name(NameKind::Name, "importe");
+    pseudonyms.learn();
+    let names = pseudonyms.into_names();
+    assert!(names.find(model::Stall::IMPORTED.as_bytes()).is_none());
+    assert!(names.find(b"sum(importe)").is_some());
 }
