@@ -2,7 +2,7 @@
 
 use anyhow::{Result, anyhow, bail};
 use cli::{duration, usage};
-use jiff::civil::{DateTime, Time};
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use sql::SqlMode;
@@ -96,7 +96,9 @@ pub(crate) fn parse_time(text: &str, now: &Zoned) -> Result<i64> {
 
 /// Whether it is a time without a date.
 pub(crate) fn is_time_of_day(text: &str) -> bool {
-    without_utc(text.trim()).0.parse::<Time>().is_ok()
+    // jiff reads the time of a whole moment as well.
+    let time = without_utc(text.trim()).0;
+    time.parse::<Time>().is_ok() && time.parse::<Date>().is_err()
 }
 
 /// A time without the name of its zone, and whether that was UTC.

@@ -293,11 +293,11 @@ fn with_victim(line: &str, message: &str) -> String {
     };
     let name = behind
         .split_once('(')
-        .filter(|(number, _)| message.ends_with("process") && is_number(number))
+        .filter(|(number, _)| message.trim_end().ends_with("process") && is_number(number))
         .and_then(|(_, rest)| rest.split_once(')'));
     match name {
-        Some((name, _)) if is_server_program(name) => format!("{message} ({name})"),
-        Some(_) => format!("{message} (another)"),
+        Some((name, _)) if is_server_program(name) => format!("{} ({name})", message.trim_end()),
+        Some(_) => format!("{} (another)", message.trim_end()),
         None => message.to_owned(),
     }
 }

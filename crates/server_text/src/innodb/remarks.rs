@@ -379,8 +379,12 @@ mod tests {
                 "---TRANSACTION 5, ACTIVE 3 sec starting index read ?",
             ),
         ] {
-            let text = format!("{line}\nTABLE LOCK table `a`.`b` trx id 5 lock mode IX\n");
-            let expected = format!("{shown}\nTABLE LOCK table `a`.`b` trx id 5 lock mode IX\n");
+            let between = |line: &str| {
+                format!(
+                    "0 queries inside InnoDB, 0 queries in queue\n---TRANSACTION 5, ACTIVE 3 sec\n{line}\nTABLE LOCK table `a`.`b` trx id 5 lock mode IX\n"
+                )
+            };
+            let (text, expected) = (between(line), between(shown));
             assert_eq!(without_remarks(&text, |_| false).text, expected);
         }
         let whole = "RECORD LOCKS space id 5 page no 3 n bits 72 index quill_feather of table `a`.`b` trx id 4 lock_mode X waiting\n";
