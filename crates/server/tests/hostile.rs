@@ -26,10 +26,10 @@ const DEADLINES: Deadlines = Deadlines {
 const QUESTIONS: u32 = 4;
 
 /// What a busy machine adds.
-const SLACK: Duration = Duration::from_secs(1);
+const SLACK: Duration = Duration::from_secs(2);
 
-/// Variants that are tried at a time.
-const THREADS: usize = 16;
+/// Variants that are tried at a time: most of them is waiting for a deadline.
+const THREADS: usize = 32;
 
 /// What this process may occupy at most: both ends of all conversations at a time are in it.
 const HIGH_WATER_KIB_MAX: u64 = 512 << 10;
@@ -181,5 +181,5 @@ fn a_full_queue_ends_at_the_deadline() {
         let error = thread.join().unwrap().expect("nobody answers");
         assert_eq!(error.outcome, model::ProbeOutcome::TimedOut, "{error}");
     }
-    assert!(begin.elapsed() < DEADLINES.connect + SLACK * 5);
+    assert!(begin.elapsed() < DEADLINES.connect + SLACK * 3);
 }
