@@ -95,6 +95,25 @@ const OFF: [&str; 6] = [
     " was disabled",
 ];
 
+/// What says it right behind a word, in languages that put it there: that it is not there, that it is as it should be. "There
+/// is no index" is trouble and has another particle.
+const BEHIND: [&str; 14] = [
+    "는 없",
+    "은 없",
+    "도 없",
+    "는 정상",
+    "은 정상",
+    "はない",
+    "はなく",
+    "はなし",
+    "はありませ",
+    "もない",
+    "もありませ",
+    "は正常",
+    "は問題な",
+    "正常",
+];
+
 /// A thing that is there zero times: `deadlocks 0`, `steal: 0.0`.
 fn is_zero(behind: &str) -> bool {
     let number = behind.trim_start_matches([' ', ':', '=']);
@@ -127,6 +146,9 @@ pub(crate) fn is_false(behind: &str) -> bool {
 pub(crate) fn is_fine(line: &str, to: usize) -> bool {
     let end = line.floor_char_boundary(to.saturating_add(FINE_BYTES));
     let behind = line.get(to..end).unwrap_or_default();
+    if BEHIND.iter().any(|fine| behind.starts_with(fine)) {
+        return true;
+    }
     // The ending of the word.
     let behind = behind.trim_start_matches(char::is_alphabetic);
     if is_zero(behind) || is_false(behind) || is_off(line, to, behind) {

@@ -306,6 +306,26 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_behind_a_word_can_deny_it() {
+        for (line, denied, term) in [
+            ("어제부터 데드락이 납니다", "데드락은 없습니다", "deadlock"),
+            (
+                "デッドロックが出ています",
+                "デッドロックはありません",
+                "deadlock",
+            ),
+            (
+                "メタデータロックで止まる",
+                "メタデータロックはない",
+                "metadata lock",
+            ),
+        ] {
+            assert!(words(line).contains(&term), "{line}");
+            assert!(!words(denied).contains(&term), "{denied}");
+        }
+    }
+
+    #[test]
     fn a_number_is_a_whole_one() {
         let patterns = |line: &str| -> Vec<&'static str> {
             let found = mentions(line).into_iter();
