@@ -355,6 +355,8 @@ mod tests {
             ("Ждём блокировки метаданных таблицы", "metadata lock"),
             ("Идёт большая транзакция", "large transaction"),
             ("Строки ждут блокировку строк", "row lock"),
+            ("При поиске блокируется вся таблица", "table lock"),
+            ("bei der Suche ist die ganze Tabelle gesperrt", "table lock"),
         ] {
             assert!(words(line).contains(&expected), "{line}: {:?}", words(line));
         }
