@@ -20,6 +20,15 @@ pub(crate) fn without(value: &str) -> &str {
 /// The words in front of a note: `updating  <-- ours` → `updating`. `is_kept`: whether they are what stands there; of any
 /// other value all stays.
 pub(crate) fn without_behind(value: &str, is_kept: impl Fn(&str) -> bool) -> &str {
+    // There are millions of states, and hardly one with a letter that a sign begins with.
+    let begins = |byte: u8| {
+        BEGINS
+            .iter()
+            .any(|sign| sign.as_bytes().first() == Some(&byte))
+    };
+    if !value.bytes().any(begins) {
+        return value;
+    }
     // A bracket is a part of many values.
     let signs = BEGINS.iter().filter(|sign| **sign != "(");
     let ends = signs.filter_map(|sign| {
