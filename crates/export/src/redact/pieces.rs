@@ -84,18 +84,8 @@ fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str, also: fn(&str) -> bool) -> 
         is_pseudonym(&lower)
             || also(part)
             || well_known::INNODB_NAMES.contains(&lower.as_str())
-            || (paths::is_source(next) && is_innodbs_source(part))
+            || (paths::is_source(next) && server_text::innodb::is_source(part))
             || part.split('_').all(|part| is_known_part(pseudonyms, part))
-    })
-}
-
-/// A file of InnoDB's, before its end: `row0sel`. In front of the zero stands its folder.
-fn is_innodbs_source(stem: &str) -> bool {
-    stem.split_once('0').is_some_and(|(folder, rest)| {
-        paths::PATH.contains(&folder)
-            && rest
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     })
 }
 

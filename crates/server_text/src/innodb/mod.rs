@@ -29,7 +29,7 @@ mod transactions;
 
 pub use model::SemaphoreWait;
 pub use redact::{STATUS_BYTES_MAX, StatusPart, redact, rewrite};
-pub use remarks::{WithoutRemarks, without_remarks};
+pub use remarks::{WithoutRemarks, is_source, without_remarks};
 pub use semaphores::{SEMAPHORE_WAITS_MAX, semaphore_waits};
 pub use signals::signals;
 pub use status::{

@@ -35,10 +35,10 @@ const WORDS: [&str; 17] = [
 ];
 
 /// Folders of InnoDB's sources, with which the names of their files begin: `row0sel.cc`.
-const FOLDERS: [&str; 36] = [
-    "arch", "btr", "buf", "clone", "data", "ddl", "dict", "eval", "fil", "fsp", "fts", "fut",
-    "gis", "ha", "handler", "ibuf", "lob", "lock", "log", "mach", "mem", "mtr", "os", "page",
-    "pars", "que", "read", "rem", "row", "srv", "sync", "thr", "trx", "usr", "ut", "zip",
+const FOLDERS: [&str; 37] = [
+    "arch", "btr", "buf", "clone", "data", "ddl", "dict", "dyn", "eval", "fil", "fsp", "fts",
+    "fut", "gis", "ha", "handler", "ibuf", "lob", "lock", "log", "mach", "mem", "mtr", "os",
+    "page", "pars", "que", "read", "rem", "row", "srv", "sync", "thr", "trx", "usr", "ut", "zip",
 ];
 
 /// What stands in front of a name.
@@ -235,8 +235,8 @@ fn is_transaction(word: &str) -> bool {
         .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
 }
 
-/// A file of InnoDB's, without its end: `row0sel`.
-fn is_source(word: &str) -> bool {
+/// A file of InnoDB's sources, without its end: `row0sel`. In front of the zero stands its folder.
+pub fn is_source(word: &str) -> bool {
     word.split_once('0').is_some_and(|(folder, rest)| {
         FOLDERS.contains(&folder)
             && rest
