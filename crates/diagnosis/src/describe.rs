@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::cause::{Cause, LookAlike};
 use crate::human::{self, Show};
-use crate::measure::{FactTest, Limits, Need, Over, Sign, Taken, Test, Wanted};
+use crate::measure::{FactTest, Limits, Need, Sign, Taken, Test, Wanted};
+use crate::moments::Over;
 use crate::verdict::Remedy;
 use expression::Condition;
 

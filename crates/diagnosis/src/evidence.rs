@@ -3,12 +3,12 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
-use model::{BASELINE_MIN_MS, Incident, ListView, Millis, TextKind, Window};
+use model::{BASELINE_MIN_MS, Incident, ListTexts, ListView, Millis, OrderBy, TextKind, Window};
 use server_text::StatusSections;
 
 use crate::frames::Frames;
-use crate::interned::Interned;
 use crate::meanings::Meanings;
+use crate::moments::{Judged, Moments, Over};
 use crate::profile_samples::ProfileSamples;
 use crate::thread_runs::Runs;
 use crate::waits::PlacedWait;
@@ -65,12 +65,14 @@ pub(crate) struct Evidence<'a> {
     pub(crate) slices_and_after: Vec<Window>,
     /// The processlists, oldest first.
     pub(crate) processlists: Vec<(Millis, ListView<'a>)>,
+    /// When they were taken.
+    list_moments: OnceCell<Moments>,
     /// The waits for latches, read when the first sign asks for them.
     semaphores: OnceCell<Vec<(Millis, Vec<PlacedWait>)>>,
     /// The statuses of InnoDB, taken apart when the first sign asks for them.
     statuses: OnceCell<Vec<(Millis, StatusSections<'a>)>>,
     /// What the sessions of the processlists were in, by column.
-    columns: [OnceCell<Interned>; 5],
+    columns: [OnceCell<ListTexts>; 5],
     /// Facts of a capture are there.
     has_captured: bool,
     /// Names that were asked for, and whether the server has none such.
@@ -83,6 +85,7 @@ pub(crate) struct Evidence<'a> {
     meanings: OnceCell<Meanings<'a>>,
     /// Where the threads stood.
     runs: OnceCell<Runs<'a>>,
+    snapshot_moments: OnceCell<Moments>,
     /// The samples of each profile.
     sampled: OnceCell<Vec<ProfileSamples>>,
 }
@@ -126,6 +129,9 @@ impl<'a> Evidence<'a> {
             true => after_begin,
             false => Window::new,
         };
+        let list = ListView::from_text;
+        let mut processlists = read(incident, TextKind::Processlist, PROCESSLISTS_MAX, list);
+        processlists.order_by_key(|(at, _)| *at);
         Self {
             incident,
             stall: begin(stall.from, stall.to),
@@ -136,12 +142,8 @@ impl<'a> Evidence<'a> {
                 false => slices(stall, begin),
             },
             slices_and_after: with_after(stall, reach, begin),
-            processlists: read(
-                incident,
-                TextKind::Processlist,
-                PROCESSLISTS_MAX,
-                ListView::from_text,
-            ),
+            processlists,
+            list_moments: OnceCell::new(),
             semaphores: OnceCell::new(),
             statuses: OnceCell::new(),
             columns: Default::default(),
@@ -152,6 +154,7 @@ impl<'a> Evidence<'a> {
             frames: Frames::new(&incident.stacks.table),
             meanings: OnceCell::new(),
             runs: OnceCell::new(),
+            snapshot_moments: OnceCell::new(),
             sampled: OnceCell::new(),
         }
     }
@@ -229,18 +232,39 @@ impl<'a> Evidence<'a> {
     }
 
     /// The texts of a column of the processlists.
-    pub(crate) fn column(&self, column: Column) -> &Interned {
+    pub(crate) fn column(&self, column: Column) -> &ListTexts {
         let lists = &self.processlists;
         self.columns[column as usize].get_or_init(|| match column {
-            Column::State => Interned::new(lists, |list| list.by_state.iter()),
-            Column::User => Interned::new(lists, |list| list.by_user.iter()),
-            Column::Command => Interned::new(lists, |list| list.by_command.iter()),
-            Column::Statement => Interned::new(lists, |list| list.statements().map(|it| (it, 1))),
-            Column::LongestState => Interned::new(lists, |list| {
+            Column::State => ListTexts::new(lists, |list| list.by_state.iter()),
+            Column::User => ListTexts::new(lists, |list| list.by_user.iter()),
+            Column::Command => ListTexts::new(lists, |list| list.by_command.iter()),
+            Column::Statement => ListTexts::new(lists, |list| list.statements().map(|it| (it, 1))),
+            Column::LongestState => ListTexts::new(lists, |list| {
                 let states = list.longest_states();
                 states.map(|(state, seconds)| (state, seconds as u64))
             }),
         })
+    }
+
+    /// When the processlists were taken.
+    pub(crate) fn list_moments(&self) -> &Moments {
+        let at = || self.processlists.iter().map(|(at, _)| *at);
+        self.list_moments.get_or_init(|| Moments::new(at()))
+    }
+
+    /// When the snapshots of the threads were taken.
+    pub(crate) fn snapshot_moments(&self) -> &Moments {
+        let at = || self.runs().snapshots.iter().map(|(at, _)| *at);
+        self.snapshot_moments.get_or_init(|| Moments::new(at()))
+    }
+
+    /// The windows in which a number is looked at.
+    pub(crate) fn windows(&self, over: Over) -> &[Window] {
+        match over {
+            Over::Worst => &self.slices_and_after,
+            Over::Every => &self.every,
+            Over::Stall => std::slice::from_ref(&self.stall),
+        }
     }
 
     /// Of these windows those in which something that was taken at `moments` can be judged.
@@ -248,16 +272,15 @@ impl<'a> Evidence<'a> {
     /// What is followed has holes where its reading hung, and a record with holes cannot say that
     /// something was not there. But of what was taken by hand there is one snapshot, or a few that
     /// lie wide apart with nothing before the onset: that is all there is to see, and is judged.
-    pub(crate) fn judged(&self, windows: Vec<Window>, moments: &[Millis]) -> Vec<Window> {
-        if !self.is_sparse(moments) {
-            return windows;
-        }
-        let has_moment = |window: &Window| {
-            let mut moments = moments.iter();
-            moments.any(|at| window.contains(*at))
-        };
-        let seen: Vec<Window> = windows.iter().copied().filter(has_moment).collect();
-        if seen.is_empty() { windows } else { seen }
+    pub(crate) fn judged<'m>(&self, over: Over, moments: &'m Moments) -> &'m Judged {
+        moments.judged(over, || {
+            let mut windows = self.windows(over).to_vec();
+            let has_moment = |window: &Window| !moments.places(*window).is_empty();
+            if self.is_sparse(&moments.at) && windows.iter().any(has_moment) {
+                windows.retain(has_moment);
+            }
+            windows
+        })
     }
 
     /// Taken once or a few times, and not followed. `moments` in ascending order.

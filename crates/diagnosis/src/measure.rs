@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use expression::{Condition, Expression};
 use model::{Holder, Window};
-use serde::Deserialize;
 
 use crate::evaluate::{self, Missing, Truth};
 use crate::evidence::Evidence;
 use crate::functions::arguments::{Arguments, Read};
 use crate::human::Show;
+use crate::moments::Over;
 use crate::named;
 use crate::names::NamePattern;
 use crate::provenance;
@@ -171,18 +171,6 @@ impl Limits {
     pub(crate) fn in_part(self) -> Self {
         self.up_to(1.0)
     }
-}
-
-/// Over which part of the stall a number must be a sign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Over {
-    /// In the slice where it is most so.
-    Worst,
-    /// In every slice, or in every second where the stall is no longer than a slice.
-    Every,
-    /// Over the stall as a whole.
-    Stall,
 }
 
 /// A kind of evidence with its functions.
@@ -386,13 +374,4 @@ pub(crate) enum Seen {
     /// Recorded, but without a value.
     Nothing,
     Absent(Missing),
-}
-
-/// The windows in which a number is looked at.
-pub(crate) fn windows(over: Over, evidence: &Evidence) -> Vec<Window> {
-    match over {
-        Over::Worst => evidence.slices_and_after.clone(),
-        Over::Every => evidence.every.clone(),
-        Over::Stall => vec![evidence.stall],
-    }
 }

@@ -9,7 +9,8 @@ use std::rc::Rc;
 use crate::evaluate::Missing;
 use crate::evidence::Evidence;
 use crate::human;
-use crate::measure::{Measured, Over, Seen, Sign, Test};
+use crate::measure::{Measured, Seen, Sign, Test};
+use crate::moments::Over;
 use crate::template::Filling;
 use crate::verdict::Witness;
 

@@ -7,6 +7,7 @@
 mod absent;
 mod fix;
 mod incident;
+mod list_texts;
 mod list_view;
 mod lock;
 mod order;
@@ -34,6 +35,7 @@ pub use incident::{
     TimedAbsent, TimedDigest, TimedFact, TimedText, Trigger,
 };
 pub use lexicon::is_kernel_word;
+pub use list_texts::ListTexts;
 pub use list_view::ListView;
 pub use lock::{
     ChainLink, Holder, HolderBy, KernelLockRow, LockCaller, LockRow, LockTable, NamedBy, WaitChain,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use memchr::{memchr2, memmem};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// A [`crate::ProcessList`] of which only what is counted is read, and of its longest sessions what they do.
 #[derive(Deserialize)]
@@ -98,11 +98,15 @@ impl<'a> Written<'a> {
 
     fn counts(&mut self, begin: &str) -> Option<Counts<'a>> {
         self.go(begin)?;
-        let mut counts = BTreeMap::new();
+        let mut counts: Vec<(Text, u64)> = Vec::new();
         while self.go("}").is_none() {
-            let name = self.text()?;
+            let name = Text(self.text()?);
+            // In order and each once, as they are written.
+            if counts.last().is_some_and(|(last, _)| *last >= name) {
+                return None;
+            }
             self.go(":")?;
-            counts.insert(Text(name), self.number()?);
+            counts.push((name, self.number()?));
             self.go(",");
         }
         Some(Counts(counts))
@@ -154,9 +158,15 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Texts with their numbers.
-#[derive(Default, Deserialize)]
-pub struct Counts<'a>(#[serde(borrow)] BTreeMap<Text<'a>, u64>);
+/// Texts with their numbers, in order.
+pub struct Counts<'a>(Vec<(Text<'a>, u64)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let counts = BTreeMap::<Text<'a>, u64>::deserialize(from)?;
+        Ok(Self(counts.into_iter().collect()))
+    }
+}
 
 impl Counts<'_> {
     /// Each text with its number.
@@ -255,11 +265,16 @@ mod tests {
             assert_eq!(statements, [escaped.longest[0].statement.as_str()]);
             assert_eq!(read.longest_states().next(), Some(("Sending data", 1.5)));
         }
+        let twice = none.replace("by_user\":{", "by_user\":{\"b\":1,\"a\":2,\"b\":3");
+        assert!(Written(&twice).list().is_none());
+        let users = ListView::from_text(&twice).unwrap().by_user;
+        let users: Vec<_> = users.iter().collect();
+        assert_eq!(users, [("a", 2), ("b", 3)]);
         assert!(ListView::from_text("{}").is_none());
         // What was not escaped is not copied.
         assert!(matches!(
-            read.by_user.0.keys().next(),
-            Some(Text(Cow::Borrowed("app")))
+            read.by_user.0.first(),
+            Some((Text(Cow::Borrowed("app")), 3))
         ));
     }
 }

@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use crate::cause::List;
 use crate::human::Show;
-use crate::measure::Over;
+use crate::moments::Over;
 use crate::verdict::Remedy;
 
 /// In place of a key that must be there and is not: it stands nowhere. So what stands behind it can be looked at too.

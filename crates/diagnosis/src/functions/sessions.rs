@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use model::{ListView, OrderBy, ProcessList, Window};
+use model::{ListView, ProcessList, Window};
 
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Arguments, Read};
@@ -134,7 +134,7 @@ impl Sessions {
     }
 
     /// Each processlist once, by time: windows overlap.
-    fn snapshots(&self, evidence: &Evidence) -> Snapshots {
+    fn snapshots<'e>(&self, evidence: &'e Evidence) -> Snapshots<'e> {
         let counts = match &self.which {
             Which::Class(_) => Vec::new(),
             Which::Like(_, pattern) if self.what == What::Longest => {
@@ -151,7 +151,7 @@ impl Sessions {
         };
         let mut counts = counts.into_iter();
         let lists = evidence.processlists.iter();
-        let snapshots = lists.map(|(at, list)| {
+        let snapshots = lists.map(|(_, list)| {
             let (counted, known) = counts.next().unwrap_or_default();
             let (matching, of) = match &self.which {
                 Which::Class(class) => (list.by_class.count(class), list.active()),
@@ -160,15 +160,12 @@ impl Sessions {
                 // Of all sessions that do something, whatever the column knows of them.
                 Which::Like(..) => (counted, list.active()),
             };
-            Snapshot {
-                at: *at,
-                matching,
-                of,
-            }
+            Snapshot { matching, of }
         });
-        let mut snapshots: Vec<Snapshot> = snapshots.collect();
-        snapshots.order_by_key(|one| one.at);
-        Snapshots(snapshots)
+        Snapshots {
+            moments: evidence.list_moments(),
+            all: snapshots.collect(),
+        }
     }
 
     /// A session of the stall has been in such a state for [`OLD_SECONDS`]; or for a few seconds, and half of those that do
@@ -250,7 +247,7 @@ impl Function for Sessions {
         // hung, it may be one session that hangs.
         let explains = sign.conclusive && self.what == What::Number;
         let is_part = explains && evidence.is_part("processlist");
-        let is_sparse = || evidence.is_sparse(&snapshots.moments());
+        let is_sparse = || evidence.is_sparse(&snapshots.moments.at);
         let measured = Measured::new(sign, seen, baseline);
         let mut measured = match self.what {
             What::Share | What::Longest => measured,

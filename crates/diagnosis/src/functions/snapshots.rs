@@ -1,29 +1,27 @@
 //! Numbers of moments, and what they come to in the slices of a stall.
 
-use model::{Millis, Window};
+use model::Window;
 
 use crate::evidence::Evidence;
-use crate::measure::{Seen, Sign, absent, conditional, windows};
+use crate::measure::{Seen, Sign, absent, conditional};
+use crate::moments::Moments;
 
 /// What one snapshot shows: so many of so many.
 pub(crate) struct Snapshot {
-    pub(crate) at: Millis,
     pub(crate) matching: u64,
     pub(crate) of: u64,
 }
 
-/// By time.
-pub(crate) struct Snapshots(pub(crate) Vec<Snapshot>);
+/// One of each moment.
+pub(crate) struct Snapshots<'e> {
+    pub(crate) moments: &'e Moments,
+    pub(crate) all: Vec<Snapshot>,
+}
 
-impl Snapshots {
-    pub(crate) fn moments(&self) -> Vec<Millis> {
-        self.0.iter().map(|one| one.at).collect()
-    }
-
+impl Snapshots<'_> {
     pub(crate) fn inside(&self, window: Window) -> &[Snapshot] {
-        let from = self.0.partition_point(|one| one.at < window.from);
-        let to = self.0.partition_point(|one| one.at <= window.to);
-        self.0.get(from..to).unwrap_or_default()
+        let places = self.moments.places(window);
+        self.all.get(places).unwrap_or_default()
     }
 
     /// The number in each window of the stall. Where there is no snapshot, `source` is missing.
@@ -34,22 +32,22 @@ impl Snapshots {
         source: &str,
         number: impl Fn(&[Snapshot]) -> Option<f64>,
     ) -> Vec<Seen> {
-        let windows = evidence.judged(windows(sign.over, evidence), &self.moments());
-        let seen = windows.iter().map(|window| {
-            let inside = self.inside(*window);
-            match inside.is_empty() {
-                true => absent(source),
-                false => number(inside).map_or(Seen::Nothing, Seen::Number),
-            }
-        });
-        conditional(sign, evidence, &windows, seen.collect())
+        let judged = evidence.judged(sign.over, self.moments);
+        let seen = judged
+            .places
+            .iter()
+            .map(|places| match self.all.get(places.clone()) {
+                None | Some([]) => absent(source),
+                Some(inside) => number(inside).map_or(Seen::Nothing, Seen::Number),
+            });
+        conditional(sign, evidence, &judged.windows, seen.collect())
     }
 
     /// Each snapshot's number.
     pub(crate) fn each(&self, number: impl Fn(&Snapshot) -> Option<f64>) -> Vec<(Window, f64)> {
-        let snapshots = self.0.iter();
+        let snapshots = self.moments.at.iter().zip(&self.all);
         snapshots
-            .filter_map(|one| Some((Window::new(one.at, one.at), number(one)?)))
+            .filter_map(|(at, one)| Some((Window::new(*at, *at), number(one)?)))
             .collect()
     }
 }

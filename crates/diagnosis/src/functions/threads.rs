@@ -90,7 +90,7 @@ impl Threads {
         Ok(Arc::new(read))
     }
 
-    fn snapshots(&self, evidence: &Evidence) -> Snapshots {
+    fn snapshots<'e>(&self, evidence: &'e Evidence) -> Snapshots<'e> {
         let runs = evidence.runs();
         let mut changes = Changes::new(runs.snapshots.len());
         let matches = |seen: &RunSeen| {
@@ -120,12 +120,14 @@ impl Threads {
             alone(evidence, is_other, &mut matching);
         }
         let snapshots = runs.snapshots.iter().zip(matching);
-        let snapshots = snapshots.map(|((at, threads), matching)| Snapshot {
-            at: *at,
+        let snapshots = snapshots.map(|((_, threads), matching)| Snapshot {
             matching,
             of: u64::from(*threads),
         });
-        Snapshots(snapshots.collect())
+        Snapshots {
+            moments: evidence.snapshot_moments(),
+            all: snapshots.collect(),
+        }
     }
 
     fn average(&self, of: &[Snapshot]) -> Option<f64> {

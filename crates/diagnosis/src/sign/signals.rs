@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use crate::evaluate::{self, Missing, Truth, Value};
 use crate::evidence::Evidence;
-use crate::measure::{Measured, Seen, Sign, SignalsTest, met, windows};
+use crate::measure::{Measured, Seen, Sign, SignalsTest, met};
 use crate::since_start;
 use expression::{Condition, Expression, Of};
+use model::Window;
 
 /// Things that `each = true` looks at, at the most.
 const EACH_MAX: usize = 256;
@@ -71,20 +72,20 @@ fn one(
     evidence: &Evidence,
     each: Option<String>,
 ) -> Vec<Measured> {
-    let truths = |conditions: &[Condition], windows| {
+    let truths = |conditions: &[Condition], windows: &[Window]| {
         let bound = Condition::bound(conditions, each.as_deref());
         evaluate::truths(&bound, evidence.incident, windows)
     };
     let expression = test.expression.bound(each.as_deref());
-    let windows = windows(sign.over, evidence);
-    let values = evaluate::values(&expression, evidence.incident, &windows);
+    let windows = evidence.windows(sign.over);
+    let values = evaluate::values(&expression, evidence.incident, windows);
     let mut lacks = remembered(|names| evidence.server_lacks(names));
-    let seen = values.into_iter().zip(truths(&sign.only_if, &windows));
+    let seen = values.into_iter().zip(truths(&sign.only_if, windows));
     let mut seen: Vec<Seen> = seen
         .map(|(value, truth)| see(value, truth, &mut lacks))
         .collect();
     if !sign.left_out_if.is_empty() {
-        let out = truths(&sign.left_out_if, &windows);
+        let out = truths(&sign.left_out_if, windows);
         for (one, out) in seen.iter_mut().zip(out) {
             if matches!(out, Truth::True) {
                 *one = Seen::Nothing;

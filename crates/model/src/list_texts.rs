@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{ListView, Millis};
+use crate::{ListView, Millis};
 
 /// So far on the session of a moment is looked for among those of the moment before.
 const NEAR: usize = 3;
 
 /// How often each text stands in each processlist.
-pub(crate) struct Interned {
+pub struct ListTexts {
     /// The texts, each once.
     texts: Vec<String>,
     /// For each processlist, in the order of the record: places in `texts`, and how many sessions.
@@ -18,9 +18,9 @@ pub(crate) struct Interned {
     totals: Vec<u64>,
 }
 
-impl Interned {
+impl ListTexts {
     /// `of` gives the texts of a processlist with their sessions; one may come several times.
-    pub(crate) fn new<'l, I>(
+    pub fn new<'l, I>(
         lists: &'l [(Millis, ListView<'_>)],
         of: impl Fn(&'l ListView<'_>) -> I,
     ) -> Self
@@ -65,13 +65,13 @@ impl Interned {
     }
 
     /// For each processlist how many sessions have a text that matches, and of how many.
-    pub(crate) fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
+    pub fn counts(&self, matches: impl Fn(&str) -> bool) -> Vec<(u64, u64)> {
         let found = self.each(matches, |numbers| numbers.fold(0, u64::saturating_add));
         found.into_iter().zip(self.totals.iter().copied()).collect()
     }
 
     /// What comes out for each processlist, of the numbers of its texts that match.
-    pub(crate) fn each<T>(
+    pub fn each<T>(
         &self,
         matches: impl Fn(&str) -> bool,
         comes_out: impl Fn(&mut dyn Iterator<Item = u64>) -> T,
