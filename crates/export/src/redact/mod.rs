@@ -247,6 +247,15 @@ fn semaphores(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
             let renamed = line::value(pseudonyms, file);
             pieces::known_only(pseudonyms, &renamed, |_| false)
         });
+        // A file that was made before each part of a wait had a form of its own has whatever stood in the line.
+        for text in [&mut wait.thread, &mut wait.lock_kind]
+            .into_iter()
+            .chain([&mut wait.lock_name, &mut wait.lock_address].into_iter().flatten())
+            .chain([&mut wait.holder_thread, &mut wait.holder_mode].into_iter().flatten())
+            .filter(|text| text.contains(char::is_whitespace))
+        {
+            *text = pieces::known_only(pseudonyms, text, |_| false);
+        }
     }
     let json = serde_json::to_string(&waits).unwrap_or_else(|_| "[]".to_owned());
     pseudonyms.sweep(&json).into_owned()

@@ -335,6 +335,22 @@ fn files_of_latches_are_innodbs_or_go() {
     }
 }
 
+/// Of a file that was made before such notes were left out.
+#[test]
+fn what_was_noted_behind_a_latch_goes() {
+    let body = r#"[{"thread":"1","connection_id":null,"file":"dict0dict.cc","line":3768,"seconds":3.0,
+        "lock_kind":"quillfeather says: X-lock (wait_ex)","lock_name":"double-write buffer flush, quillfeather",
+        "lock_address":"0x5","created_file":null,"created_line":null,"holder_thread":"13 quillfeather",
+        "holder_mode":"wait exclusive  <-- of quillfeather","holder_connection_id":null,"holder_query":null,"ended":false}]"#;
+    let blank = blank();
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+    let renamed = semaphores(&mut pseudonyms, body);
+    assert!(!renamed.contains("quillfeather"), "{renamed}");
+    for kept in ["X-lock (wait_ex)", "double-write buffer flush", "wait exclusive", "\"13 "] {
+        assert!(renamed.contains(kept), "{kept}: {renamed}");
+    }
+}
+
 #[test]
 fn bare_names_are_known_by_the_words_around_them() {
     all(

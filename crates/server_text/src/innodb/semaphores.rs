@@ -1,13 +1,26 @@
 //! Threads that wait for a mutex or a latch, in the SEMAPHORES section and in error logs.
+//!
+//! What is read is kept as it is read, so each part of a wait has a form of its own: people note behind such a line whose
+//! thread that is, and a line of somebody's may begin like one of these.
 
 use model::SemaphoreWait;
 
 use super::forms::stem;
 use super::numbers::{leading_f64, leading_u64, u64_after};
 use super::status::{SemaphoreCounters, SpinCounters};
+use crate::error_log::is_message_word;
 
 /// Most waits that are read from one text: more than a status of 1 MiB can hold.
 pub const SEMAPHORE_WAITS_MAX: usize = 20_000;
+
+/// What a wait is for. The end of one may be another's.
+const LOCK_KINDS: [&str; 4] = ["X-lock (wait_ex)", "SX-lock", "X-lock", "S-lock"];
+
+/// How a latch is held for writing.
+const HOLDER_MODES: [&str; 3] = ["wait exclusive", "exclusive", "SX"];
+
+/// Longest name of a thread, an address, a file and a latch, in bytes.
+const WORD_BYTES_MAX: usize = 300;
 
 /// Every semaphore wait in `text`, which may be a status or any log, in its order, at most
 /// [`SEMAPHORE_WAITS_MAX`].
@@ -64,7 +77,7 @@ fn start_wait(stem: &str) -> Option<SemaphoreWait> {
     let (file, line) = file_and_line(place)?;
     (rest.is_empty() || rest == ":").then_some(())?;
     Some(SemaphoreWait {
-        thread: thread.to_owned(),
+        thread: thread_id(thread).unwrap_or_default(),
         file,
         line,
         seconds: leading_f64(seconds)?,
@@ -81,9 +94,49 @@ fn mariadb_wait(stem: &str) -> Option<SemaphoreWait> {
     Some(SemaphoreWait {
         seconds: seconds.parse::<u32>().ok()?.into(),
         lock_kind: "Latch".to_owned(),
-        lock_name: Some(name.trim_end_matches('.').to_owned()),
+        lock_name: words_of_latch(name),
         ..SemaphoreWait::default()
     })
+}
+
+/// `dict_sys.latch`, `double-write buffer flush`: words of the server, up to one that is none.
+fn words_of_latch(text: &str) -> Option<String> {
+    let end = text.find(|c: char| !(is_of_latch(c) || c == ' '));
+    let text = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+    let is_servers = |word: &&str| {
+        let mut parts = word.split(['.', '-', '_', '>']);
+        word.len() <= WORD_BYTES_MAX && parts.all(|part| part.is_empty() || is_message_word(part))
+    };
+    let words: Vec<&str> = text.split(' ').take_while(is_servers).collect();
+    let name = words.join(" ");
+    let name = name.trim_end_matches(['.', ' ']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// A number of a thread, or an address: its digits.
+fn thread_id(text: &str) -> Option<String> {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric());
+    let id = text.get(..end.unwrap_or(text.len()))?;
+    let digits = id.strip_prefix("0x").unwrap_or(id);
+    let is_id = (1..=20).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_id.then(|| id.to_owned())
+}
+
+/// What stands in names of latches, which are expressions of InnoDB's sources: `&block->lock`.
+fn is_of_latch(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_&*>.:()[]-".contains(c)
+}
+
+fn latch(name: &str) -> Option<String> {
+    let is_name = (1..=WORD_BYTES_MAX).contains(&name.len()) && name.chars().all(is_of_latch);
+    is_name.then(|| name.to_owned())
+}
+
+/// A file of the sources, with the folders that it was built in.
+fn source_file(text: &str) -> Option<String> {
+    let is_of_path = |c: char| c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c);
+    let is_file = (1..=WORD_BYTES_MAX).contains(&text.len()) && text.chars().all(is_of_path);
+    is_file.then(|| text.to_owned())
 }
 
 /// Reads one of the lines that follow; `false` when it is none.
@@ -92,17 +145,22 @@ fn detail(wait: &mut SemaphoreWait, stem: &str) -> bool {
         wait.lock_kind = "Mutex".to_owned();
         lock(wait, rest);
     } else if let Some((kind, rest)) = stem.split_once(" on RW-latch at ") {
-        wait.lock_kind = kind.to_owned();
+        let known = LOCK_KINDS.iter().find(|known| kind.ends_with(**known));
+        wait.lock_kind = known.map_or_else(String::new, |known| (*known).to_owned());
         lock(wait, rest);
     } else if let Some(rest) = stem.strip_prefix("a writer (thread id ") {
-        wait.holder_thread = rest.split_once(')').map(|(id, _)| id.to_owned());
-        wait.holder_mode = stem
-            .split_once(" has reserved it in mode ")
-            .map(|(_, mode)| mode.trim().to_owned());
+        wait.holder_thread = rest.split_once(')').and_then(|(id, _)| thread_id(id));
+        let mode = stem.split_once(" has reserved it in mode ");
+        let known = |mode: &str| {
+            let mut modes = HOLDER_MODES.iter();
+            modes.find(|known| mode.trim_start().starts_with(**known))
+        };
+        let known = mode.and_then(|(_, mode)| known(mode));
+        wait.holder_mode = known.map(|known| (*known).to_owned());
     } else if let Some(rest) = stem.strip_prefix("Holder thread ") {
         // MariaDB 10.0 and 10.1; 0 when nobody has it.
         let id = rest.split(' ').next().filter(|id| *id != "0");
-        wait.holder_thread = wait.holder_thread.take().or(id.map(str::to_owned));
+        wait.holder_thread = wait.holder_thread.take().or(id.and_then(thread_id));
     } else if let Some(rest) = stem.strip_prefix("number of readers ") {
         wait.readers = leading_u64(rest);
     } else if let Some(rest) = stem.strip_prefix("Last time read locked in file ") {
@@ -128,12 +186,12 @@ fn lock(wait: &mut SemaphoreWait, text: &str) {
     let (address, rest) = text
         .split_once([' ', ','])
         .map_or((text, ""), |(address, rest)| (address, rest.trim_start()));
-    wait.lock_address = Some(address.to_owned());
+    wait.lock_address = thread_id(address);
     if let Some((name, _)) = rest
         .strip_prefix('\'')
-        .and_then(|rest| rest.rsplit_once('\''))
+        .and_then(|rest| rest.split_once('\''))
     {
-        wait.lock_name = Some(name.to_owned());
+        wait.lock_name = latch(name);
         return;
     }
     if let Some(place) = ["created in file ", "created file "]
@@ -147,27 +205,32 @@ fn lock(wait: &mut SemaphoreWait, text: &str) {
         .strip_prefix("Mutex ")
         .and_then(|rest| rest.split_once(" created "))
     {
-        wait.lock_name = Some(name.to_owned());
+        wait.lock_name = latch(name);
         let (created, holder) = created
             .split_once(", locked by ")
             .map_or((created, None), |(created, holder)| (created, Some(holder)));
-        wait.holder_thread = holder.map(|id| id.trim().to_owned());
+        wait.holder_thread = holder.and_then(|id| thread_id(id.trim()));
         if let Some((file, line)) = created.trim().rsplit_once(':') {
-            wait.created_file = Some(file.to_owned());
-            wait.created_line = line.parse().ok();
+            wait.created_file = source_file(file);
+            wait.created_line = leading_u32(line);
         }
     }
 }
 
 /// `btr/btr0cur.c line 443`
 fn file_and_line(text: &str) -> Option<(String, u32)> {
-    let (file, line) = text.rsplit_once(" line ")?;
-    Some((file.to_owned(), line.trim().parse().ok()?))
+    let (file, line) = text.split_once(" line ")?;
+    Some((source_file(file)?, leading_u32(line)?))
+}
+
+fn leading_u32(text: &str) -> Option<u32> {
+    u32::try_from(leading_u64(text)?).ok()
 }
 
 /// A place where a lock was taken, unless it never was.
 fn source_position(text: &str) -> Option<String> {
-    (!text.starts_with("not yet reserved")).then(|| text.trim().to_owned())
+    let (file, line) = file_and_line(text.trim())?;
+    Some(format!("{file} line {line}"))
 }
 
 /// Reads the counters of the section from one of its lines.
@@ -359,6 +422,58 @@ mod tests {
         assert_eq!(waits[0].created_line, Some(1183));
         assert_eq!(waits[0].readers, None, "a line of the log ended the wait");
         assert_eq!((waits[1].seconds, waits[1].lock_kind.as_str()), (242.0, ""));
+    }
+
+    /// What stands behind and in front of such lines in a ticket.
+    #[test]
+    fn what_people_note_in_such_lines_is_no_part_of_a_wait() {
+        let plain = "--Thread 14 has waited at dict0dict.cc line 1023 for 318.00 seconds the semaphore:\n\
+            X-lock on RW-latch at 0x5555 created in file dict0dict.cc line 1081\n\
+            a writer (thread id 13) has reserved it in mode  exclusive\n\
+            number of readers 0, waiters flag 1\n\
+            Last time write locked in file /build/x/dict0dict.cc line 9";
+        let mutex = "--Thread 14 has waited at dict0dict.cc line 1023 for 318.00 seconds the semaphore:\n\
+            Mutex at 0x7f12, Mutex DICT_SYS created dict0dict.cc:1173, locked by 15, lock var 1";
+        let named = "--Thread 14 has waited at a.cc line 3 for 9.00 seconds the semaphore:\n\
+            Mutex at 0x1f3c7d8 '&kernel_mutex', lock var 0";
+        let young = "InnoDB: Long wait (150 seconds) for dict_sys.latch";
+        for text in [plain, mutex, named, young] {
+            let whole = semaphore_waits(text);
+            for note in [
+                " <-- her password is hunter2",
+                ", says Alice, hunter2",
+                " hunter2",
+                "  (hunter2)",
+                " 'hunter2'",
+            ] {
+                for at in 1..text.lines().count().max(2) {
+                    let lines = text.lines().enumerate().map(|(line, text)| {
+                        let is_it = line == at || text.starts_with("InnoDB");
+                        format!("{text}{}\n", if is_it { note } else { "" })
+                    });
+                    let waits = semaphore_waits(&lines.collect::<String>());
+                    let told = format!("{waits:?}");
+                    assert!(!told.contains("hunter2") && !told.contains("Alice"), "{told}");
+                    assert_eq!(waits, whole, "{note}, line {at} of {text}");
+                }
+            }
+        }
+        let before = plain.replace("X-lock on", "hunter2 of Alice: X-lock on");
+        assert_eq!(semaphore_waits(&before), semaphore_waits(plain));
+        for text in [
+            "--Thread hunter2 of Alice has waited at a.cc line 3 for 9 seconds the semaphore:\n",
+            "--Thread 5 has waited at a.cc line 3 for 9 seconds the semaphore:\nhunter2 on RW-latch at hunter2\n\
+             a writer (thread id hunter2) has reserved it in mode hunter2\nLast time read locked in file hunter2\n",
+            "--Thread 5 has waited at a.cc line 3 for 9 seconds the semaphore:\nMutex at hunter2 'hunter2 of Alice'\n",
+            "Long wait (5 seconds) for hunter2",
+        ] {
+            let told = format!("{:?}", one(text));
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+        assert_eq!(
+            semaphore_waits("--Thread 5 has waited at hunter2 of Alice line 3 for 9 seconds the semaphore:\n"),
+            []
+        );
     }
 
     #[test]
