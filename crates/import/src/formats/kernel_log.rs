@@ -35,11 +35,7 @@ const SECONDS_DIGITS_MAX: usize = 9;
 /// `[12345.678901] text`, `Jan  1 00:00:00 host kernel: text`, what the kernel alone says without
 /// either or with nothing but a date in front, a container that was killed.
 fn is_kernel_log(at: &Candidate<'_>) -> bool {
-    let text = at
-        .text
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'))
-        .map_or(at.text, |(_, rest)| rest);
+    let text = without_level(at.text);
     let undated = behind_syslog_date(text).unwrap_or(text);
     (at.has(sign::BRACKET) && is_stamped(undated))
         || is_syslog(text)
@@ -48,6 +44,14 @@ fn is_kernel_log(at: &Candidate<'_>) -> bool {
         || (at.has(sign::CAPITAL_O)
             && text.contains("OOMKilled")
             && text.split_whitespace().any(|word| word == "OOMKilled"))
+}
+
+/// `<4>text` → `text`.
+fn without_level(text: &str) -> &str {
+    let behind = text
+        .strip_prefix('<')
+        .and_then(|rest| rest.split_once('>'));
+    behind.map_or(text, |(_, rest)| rest)
 }
 
 /// A line that belongs to the message above it: the state and the stack of a task.
@@ -184,11 +188,67 @@ fn is_want_of_memory(text: &str) -> bool {
 /// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
+/// Longest name of a program in front of its number.
+const PROGRAM_BYTES_MAX: usize = 40;
+
+/// Facilities of syslog but for the kernel's, as `dmesg -x` has them in front.
+const OTHER_FACILITIES: [&str; 11] = [
+    "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
+];
+
+/// Whether a stamped line is a program's: whoever writes to `/dev/kmsg` or to the console stands in the kernel's log. An
+/// installer tells the password that it made, systemd the command line of a unit.
+fn is_of_program(text: &str) -> bool {
+    let text = without_level(text);
+    let text = behind_syslog_date(text).unwrap_or(text);
+    let brackets = text.match_indices('[').map(|(at, _)| at);
+    let mut brackets = brackets.take_while(|at| *at <= PREFIX_BYTES_MAX);
+    let stamp = brackets.find(|at| is_stamp_at(text, *at));
+    let Some((before, rest)) = stamp.and_then(|at| text.split_at_checked(at)) else {
+        return false;
+    };
+    let facility = before.split(':').next().unwrap_or_default().trim_end();
+    let message = rest.split_once(']').map_or("", |(_, message)| message);
+    let is_local = |number: &str| matches!(number.as_bytes(), [b'0'..=b'7']);
+    OTHER_FACILITIES.contains(&facility)
+        || facility.strip_prefix("local").is_some_and(is_local)
+        || is_said_by_program(message.trim_start())
+}
+
+/// `cloud-init[812]: text`. What the kernel tells of a process that it ended begins so, too: `mysqld[4123]: segfault at 0`.
+fn is_said_by_program(message: &str) -> bool {
+    const OF_KERNEL: [&str; 8] = [
+        "segfault ",
+        "trap ",
+        "unhandled ",
+        "bad frame ",
+        "undefined instruction",
+        "general protection",
+        "vsyscall ",
+        "syscall ",
+    ];
+    let Some((name, rest)) = message.split_once('[') else {
+        return false;
+    };
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.@()/".contains(&byte);
+    let is_number = |text: &str| {
+        (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let is_name = (1..=PROGRAM_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_of_name);
+    is_name
+        && rest.split_once("]: ").is_some_and(|(pid, said)| {
+            is_number(pid) && !OF_KERNEL.iter().any(|begin| said.starts_with(begin))
+        })
+}
+
 /// What is kept of a line: all of one of the kernel's. Of any other what the lexicon knows of the kernel's messages, and
 /// all of it where nothing but names of devices stand in front of such a message: the stamps may have been cut off.
 fn kept(text: &str) -> Option<String> {
     let trimmed = text.trim();
-    if is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed) {
+    let is_programs = is_of_program(trimmed);
+    let is_kernels =
+        || is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed);
+    if !is_programs && is_kernels() {
         return Some(text.to_owned());
     }
     let found = lexicon::mentions(text);
@@ -198,7 +258,7 @@ fn kept(text: &str) -> Option<String> {
     let messages: Vec<&str> = found.map(|one| one.text).collect();
     let first = *messages.first()?;
     let before = text.split(first).next().unwrap_or_default();
-    match starts_with_syslog_date(trimmed) || !is_of_devices(before) {
+    match is_programs || starts_with_syslog_date(trimmed) || !is_of_devices(before) {
         true => Some(messages.join("\n")),
         false => Some(text.to_owned()),
     }
@@ -331,6 +391,37 @@ mod tests {
             "Killed process 5 (mysqld)",
         ] {
             assert!(kept.contains(own), "{own}: {kept}");
+        }
+    }
+
+    /// Into the kernel's log write programs as well.
+    #[test]
+    fn what_programs_say_in_the_kernels_log_is_not_kept() {
+        for text in [
+            "[   24.123456] cloud-init[1234]: Set the following 'random' passwords: root:hunter2",
+            "Nov 29 10:00:00 db1 kernel: [   24.123456] cloud-init[1234]: root:hunter2",
+            "[   25.000001] systemd[1]: Started /usr/bin/mysql -uroot -phunter2.",
+            "<30>[   25.000001] systemd[1]: Started /usr/bin/mysql -uroot -phunter2.",
+            "db1 kernel: [   25.000001] (mysqld)[812]: Failed to execute hunter2",
+            "user  :warn  : [   24.123456] her password is hunter2",
+            "daemon:info  : [   24.123456] unit of hunter2",
+            "local0:info  : [   24.123456] hunter2",
+        ] {
+            assert_eq!(kept(text), None, "{text}");
+        }
+        let text = "[   25.000001] shop[9]: for hunter2: Suppressed 5 messages from system.slice";
+        let told = kept(text).unwrap();
+        assert!(told.contains("Suppressed") && !told.contains("hunter2"), "{told}");
+        for text in [
+            "[   25.000001] mysqld[4123]: segfault at 0 ip 0000 sp 0000 error 4 in libc.so.6[7f00+1b000]",
+            "localhost kernel: [   25.000001] EXT4-fs (sda1): mounted filesystem",
+            "[   25.000001] traps: mysqld[4123] general protection fault ip:7f00",
+            "[   25.000001] mysqld[4123]: unhandled signal 11 at 0000",
+            "kern  :warn  : [   25.000001] TCP: out of memory -- consider tuning tcp_mem",
+            "[   25.000001] Memory cgroup out of memory: Killed process 5 (mysqld)",
+            "[   25.000001] [  812]   27   812  1234567   1000 mysqld",
+        ] {
+            assert_eq!(kept(text).as_deref(), Some(text));
         }
     }
 
