@@ -25,6 +25,7 @@ pub fn begin(name: &'static str) {
     }));
     // Stacks take an open file for each image, and sampling without CAP_PERFMON one for each thread.
     raise_open_files();
+    leave_no_core();
 }
 
 /// The exit code of a command; its error goes to standard error in one line.
@@ -89,6 +90,18 @@ fn raise_open_files() {
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised);
 }
 
+/// A core of ours would hold what nothing else of ours keeps: a login's password, statements from packets and logs with
+/// their literals. It would lie where the host collects cores, for whoever reads those.
+fn leave_no_core() {
+    let limits = rustix::process::getrlimit(rustix::process::Resource::Core);
+    let none = rustix::process::Rlimit {
+        current: Some(0),
+        ..limits
+    };
+    // Less is never refused.
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+}
+
 /// The error with its causes in one line; a cause that the text before it holds already is left out.
 #[must_use]
 pub fn one_line(error: &anyhow::Error) -> String {
@@ -114,6 +127,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_core_is_left() {
+        leave_no_core();
+        let limits = rustix::process::getrlimit(rustix::process::Resource::Core);
+        assert_eq!(limits.current, Some(0));
+    }
 
     #[test]
     fn what_was_said_stands_on_one_line() {
