@@ -323,17 +323,19 @@ const STATES: [&str; 6] = [
 ];
 
 /// Words with which statements begin.
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 34] = [
     "select", "insert", "update", "delete", "replace", "alter", "create", "drop", "truncate",
     "commit", "rollback", "begin", "call", "load", "flush", "optimize", "analyze", "repair",
-    "show", "set", "with", "explain", "xa", "kill",
+    "show", "set", "with", "explain", "xa", "kill", "grant", "revoke", "rename", "savepoint",
+    "signal", "resignal", "install", "uninstall", "deallocate", "unlock",
 ];
 
 fn state_and_statement(words: &[&str]) -> (String, String) {
     let begins = |word: &&str| {
+        let bare = word.trim_start_matches('(');
         word.starts_with("/*")
             || *word == "NULL"
-            || VERBS.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+            || VERBS.iter().any(|verb| bare.eq_ignore_ascii_case(verb))
     };
     let state = |state: &&&str| words.join(" ").starts_with(**state);
     let known = STATES
@@ -440,6 +442,14 @@ mod tests {
                 "| 9 | app | web:1 | NULL | Query | 7 | Waiting for table flush | select 1 |",
             ),
             (
+                "9 root web:1 NULL Query 7 init GRANT ALL ON a TO b IDENTIFIED BY 'x'",
+                "| 9 | root | web:1 | NULL | Query | 7 | init | GRANT ALL ON a TO b IDENTIFIED BY 'x' |",
+            ),
+            (
+                "9 app web:1 shop Query 7 executing (SELECT 1) UNION (SELECT 2)",
+                "| 9 | app | web:1 | shop | Query | 7 | executing | (SELECT 1) UNION (SELECT 2) |",
+            ),
+            (
                 "1 system user NULL Binlog Dump 7 Waiting NULL",
                 "| 1 | system user |  | NULL | Binlog Dump | 7 | Waiting | NULL |",
             ),
@@ -509,5 +519,21 @@ mod tests {
             rewritten("id, state, info\nare columns"),
             ["id, state, info", "are columns"]
         );
+    }
+
+    /// Whatever a statement begins with.
+    #[test]
+    fn no_literal_of_a_list_behind_blanks_becomes_a_state() {
+        let text = "Id User Host db Command Time State Info\n\
+            8 app web:1 shop Query 7 init CHANGE MASTER TO MASTER_PASSWORD='hunter2'\n\
+            9 app web:1 shop Query 7 PREPARE s FROM 'select \"hunter2\"'\n\
+            10 app web:1 shop Query 7 executing\n";
+        let bytes = text.as_bytes();
+        let incident = crate::import(&[crate::Input { path: "x", bytes }])
+            .incident
+            .unwrap();
+        let told = format!("{incident:?}");
+        assert!(!told.contains("hunter2"), "{told}");
+        assert!(told.contains("processlist.state.executing"), "{told}");
     }
 }
