@@ -7,6 +7,7 @@ use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::session_values::is_of_server;
 use crate::table_rows::add_row;
 use crate::tables::{cells, is_rule, is_vertical_row, vertical_name};
 use crate::times;
@@ -162,7 +163,8 @@ impl Prints {
         }
         self.most = self.most.max(channels.len());
         let mut states = channels.iter().map(ReplicaChannel::state);
-        if let Some(state) = states.find(|state| !state.is_empty()) {
+        // It is told as it stands there.
+        if let Some(state) = states.find(|state| !state.is_empty() && is_of_server(state)) {
             self.state = state.to_owned();
         }
     }
@@ -276,6 +278,12 @@ mod tests {
                 "1 channel, 9 s behind; applier: Waiting for prior transaction to commit"
             );
         }
+    }
+
+    #[test]
+    fn what_is_no_state_is_not_told() {
+        let text = print("9", "Yes").replace("prior transaction to commit", "Alice, her pin is hunter2");
+        assert_eq!(read(&clean::lines(&text)).brought, "1 channel, 9 s behind");
     }
 
     #[test]

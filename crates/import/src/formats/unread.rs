@@ -9,6 +9,7 @@ use crate::formats::name_value::is_variable;
 use crate::formats::replication::is_bare_query;
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::session_values::is_of_server;
 use crate::table_rows::add_row;
 use crate::tables::{cells, is_rule, is_vertical_row, vertical_name};
 
@@ -298,6 +299,8 @@ fn read(lines: &[Line<'_>]) -> Read {
     let is_profile = names == [STAGES];
     read.what = Some(names.join(", "));
     let longest = lines.iter().filter_map(|line| stage(line.trimmed()));
+    // Any table with a name and a share has such rows.
+    let longest = longest.filter(|(stage, _)| is_of_server(stage));
     let why = match longest.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
         Some((stage, seconds)) if is_profile => {
             format!("{ONE_STATEMENT}; longest: {stage}, {seconds} s")
@@ -412,5 +415,13 @@ mod tests {
                 "recognised; it describes one statement, not the server during a stall; longest: Copying to tmp table on disk, 4.040516 s"
             )
         );
+    }
+
+    #[test]
+    fn a_row_of_another_table_is_no_stage() {
+        let text = "| Status | Duration |\n| starting | 0.000011 |\n| Alice Miller | 4.040516 |\n| init | 0.5 |\n";
+        let read = read(&clean::lines(text));
+        let (_, why) = said(&read);
+        assert!(!why.contains("Alice") && why.ends_with("longest: starting, 0.000011 s"), "{why}");
     }
 }
