@@ -1,10 +1,8 @@
 //! `SHOW ENGINE INNODB STATUS` with other names.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use server_text::innodb::{StatusPart, rewrite};
 
+use super::forms::Form;
 use super::pseudonyms::{NameKind, Pseudonyms};
 use super::{names, pieces, statement, states, text, well_known};
 
@@ -26,8 +24,9 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
 /// `MySQL thread id 5, OS thread handle 0x7f, query id 9 web1 10.0.0.5 shop updating`: host, address
 /// and user, as far as they are there, and the state (`ha_innodb.cc`, `thd_get_error_context_description()`).
 fn thread(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
-    static ID: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"query id \d+ ?").ok());
-    let Some(id) = ID.as_ref().and_then(|form| form.find(line)) else {
+    static ID: Form = Form::new();
+    let form = ID.of(r"query id \d+ ?");
+    let Some(id) = form.as_ref().and_then(|form| form.find(line)) else {
         return known_only(pseudonyms, line);
     };
     let (head, tail) = line.split_at(id.end());
@@ -111,10 +110,11 @@ fn is_state(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
 
 /// InnoDB's own lines name tables and indexes in backquotes, and before 5.1 as `schema/table`.
 fn own(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
-    static NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"`(?P<schema>[^`\n]+)`\.`(?P<table>[^`\n]+)`|`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#).ok()
-    });
-    let Some(form) = NAMES.as_ref() else {
+    static NAMES: Form = Form::new();
+    let form = NAMES.of(
+        r#"`(?P<schema>[^`\n]+)`\.`(?P<table>[^`\n]+)`|`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#,
+    );
+    let Some(form) = form else {
         pseudonyms.overflow = true;
         return String::new();
     };

@@ -5,10 +5,10 @@
 //! incident.
 
 use std::net::IpAddr;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
+use super::forms::Form;
 use super::names::{address, dotted, host_, identifier, is_kernel_thread, qualified, user_};
 use super::paths::{component, is_number, is_version};
 use super::pseudonyms::{NameKind, Pseudonyms};
@@ -37,7 +37,7 @@ const FORMS: &str = concat!(
     r"|(?P<long>\b[A-Za-z0-9+/_-]{16,}[^\s'\x22`,;()\[\]{}<>|]*)",
 );
 
-static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(FORMS).ok());
+static FORM: Form = Form::new();
 
 /// Beside these a slash is no separator of names.
 const PAIRS: [&str; 12] = [
@@ -74,7 +74,7 @@ pub(super) fn value(pseudonyms: &mut Pseudonyms<'_>, value: &str) -> String {
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     let line = syslog_host(pseudonyms, line);
     let line = named::rename(pseudonyms, &line);
-    let Some(form) = FORM.as_ref() else {
+    let Some(form) = FORM.of(FORMS) else {
         pseudonyms.overflow = true;
         return String::new();
     };
@@ -241,10 +241,11 @@ fn is_introducer(before: &str) -> bool {
 
 /// `Nov 21 00:01:02 HOST kernel: …`, as syslog writes it.
 fn syslog_host(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
-    static SYSLOG: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+Z?) )(\S+)( kernel: | \S+\[\d+\]: )").ok()
-    });
-    let found = SYSLOG.as_ref().and_then(|form| form.captures(line));
+    static SYSLOG: Form = Form::new();
+    let form = SYSLOG.of(
+        r"^((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+Z?) )(\S+)( kernel: | \S+\[\d+\]: )",
+    );
+    let found = form.and_then(|form| form.captures(line));
     let part = |number| {
         found
             .as_ref()
@@ -383,9 +384,9 @@ fn option(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
 
 /// `Mutex at 0x7f5c `, `on RW-latch at 0x7f5c `: the name that follows is one of InnoDB's sources.
 fn is_latch(before: &str) -> bool {
-    static LATCH: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?:[Mm]utex|RW-latch|lock)(?: at)? 0x[0-9a-fA-F]+ $").ok());
-    LATCH.as_ref().is_some_and(|form| form.is_match(before))
+    static LATCH: Form = Form::new();
+    let form = LATCH.of(r"(?:[Mm]utex|RW-latch|lock)(?: at)? 0x[0-9a-fA-F]+ $");
+    form.is_some_and(|form| form.is_match(before))
 }
 
 /// `schema/table`, and much that is not: `reads/s`.

@@ -11,6 +11,7 @@
 //! and keeps nothing in which one is found.
 
 mod foreign;
+mod forms;
 mod innodb;
 mod keywords;
 mod leak;
@@ -47,6 +48,7 @@ use model::{
 };
 
 pub(crate) use foreign::Foreign;
+pub use forms::forget_forms;
 pub(crate) use keywords::is_keyword as is_sql_word;
 pub use leak::Leak;
 pub use paths::{builders_suffix, is_known_path};

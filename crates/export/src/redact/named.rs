@@ -4,10 +4,9 @@
 //! What they stand in was taken for a log or a status by somebody else, who may have been wrong: a
 //! settings file pasted behind a status is one to us. So these forms are looked for in all free text.
 
-use std::sync::{LazyLock, OnceLock};
-
 use regex::{Captures, Regex};
 
+use super::forms::Form;
 use super::keywords::is_keyword;
 use super::paths::is_number;
 use super::pseudonyms::{NameKind, Pseudonyms};
@@ -150,22 +149,23 @@ const FORMS: &[(&str, &str, Named)] = &[
     ),
 ];
 
-/// The [`FORMS`], each made ready when its word is met: a recorder that sends to a fleet meets few of them, and would keep
-/// all for the rest of its life.
-static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+/// The [`FORMS`], each made ready when its word is met: a recorder that sends to a fleet meets few of them.
+static COMPILED: [Form; FORMS.len()] = [const { Form::new() }; FORMS.len()];
 
 /// `password: x`, `"api-key":"x"`, `Authorization: Bearer x`; headers go on to the end of the line. The name in the group
 /// `key`, the value in one of the others.
-static SECRETS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
-    let parts = secrets::form();
-    [
-        r"(?i)(?P<key>[\w.-]*[_.-]headers|\b(?:set-)?cookie)\s?[:=]\s?(?P<name>\S.*)$".to_owned(),
+const SECRETS: [fn() -> String; 2] = [
+    || r"(?i)(?P<key>[\w.-]*[_.-]headers|\b(?:set-)?cookie)\s?[:=]\s?(?P<name>\S.*)$".to_owned(),
+    || {
         format!(
-            r#"(?i)(?P<key>[\w.-]*(?:{parts})[\w-]*)\\?["']?\s?[:=]\s?(?:(?:apikey|basic|bearer|digest|token)\s+)?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\?["']?(?P<name>[^\s"',;)]+))"#
-        ),
-    ]
-    .map(|form| Regex::new(&form).ok())
-});
+            r#"(?i)(?P<key>[\w.-]*(?:{})[\w-]*)\\?["']?\s?[:=]\s?(?:(?:apikey|basic|bearer|digest|token)\s+)?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\?["']?(?P<name>[^\s"',;)]+))"#,
+            secrets::form()
+        )
+    },
+];
+
+/// The [`SECRETS`].
+static COMPILED_SECRETS: [Form; SECRETS.len()] = [const { Form::new() }; SECRETS.len()];
 
 /// Statements in the middle of a line, and what begins one.
 const STATEMENT: &str = concat!(
@@ -177,9 +177,8 @@ const STATEMENT: &str = concat!(
 
 /// A line with other names where words around them say what they are.
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
-    static COMPILED_STATEMENT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(STATEMENT).ok());
-    let Some(statement) = COMPILED_STATEMENT.as_ref() else {
+    static COMPILED_STATEMENT: Form = Form::new();
+    let Some(statement) = COMPILED_STATEMENT.of(STATEMENT) else {
         return nothing_can_be_promised(pseudonyms);
     };
     let mut line = match statement.captures(line) {
@@ -187,11 +186,11 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
         None => line.to_owned(),
     };
     if secrets::is_mentioned(&line) {
-        for form in SECRETS.iter() {
-            let Some(form) = form else {
+        for (form, compiled) in SECRETS.iter().zip(&COMPILED_SECRETS) {
+            let Some(form) = compiled.made_of(form) else {
                 return nothing_can_be_promised(pseudonyms);
             };
-            line = without_secrets(pseudonyms, &line, form);
+            line = without_secrets(pseudonyms, &line, &form);
         }
     }
     let lower = line.to_ascii_lowercase();
@@ -199,11 +198,11 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
         if !lower.contains(word) {
             continue;
         }
-        let Some(form) = compiled.get_or_init(|| Regex::new(form).ok()) else {
+        let Some(form) = compiled.of(form) else {
             return nothing_can_be_promised(pseudonyms);
         };
         if form.is_match(&line) {
-            line = replaced(pseudonyms, &line, form, *named);
+            line = replaced(pseudonyms, &line, &form, *named);
         }
     }
     line
@@ -323,6 +322,6 @@ mod tests {
         for (word, form, _) in FORMS {
             assert!(Regex::new(form).is_ok(), "{word}: {form}");
         }
-        assert!(SECRETS.iter().all(Option::is_some));
+        assert!(SECRETS.iter().all(|form| Regex::new(&form()).is_ok()));
     }
 }

@@ -2,8 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::forms::Form;
 use super::pseudonyms::{NameKind, Pseudonyms, is_pseudonym};
 use super::well_known::{self, Words};
 
@@ -118,10 +117,10 @@ pub(super) fn is_library(part: &str) -> bool {
 
 /// Where the suffix of `8.0.36-log` begins.
 pub(super) fn version_number(text: &str) -> Option<usize> {
-    static NUMBER: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^\d{1,3}\.\d{1,3}(?:\.\d{1,6}){0,2}(?:-\d+)*[-~+]").ok());
-    let found = NUMBER.as_ref()?.find(text)?;
-    (found.end() < text.len()).then_some(found.end())
+    static NUMBER: Form = Form::new();
+    let form = NUMBER.of(r"^\d{1,3}\.\d{1,3}(?:\.\d{1,6}){0,2}(?:-\d+)*[-~+]")?;
+    let end = form.find(text)?.end();
+    (end < text.len()).then_some(end)
 }
 
 /// What a builder added to a version, where not all of them add it: `acme` of `8.0.36-acme`.
@@ -133,16 +132,14 @@ pub fn builders_suffix(version: &str) -> Option<&str> {
 
 /// `10.11.19-MariaDB-0+deb12u1`, `TLSv1.2`, `3.0.19`, `2.2.5ms`.
 pub(super) fn is_version(text: &str) -> bool {
-    static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(concat!(
-            r"(?i)^(?:v|tlsv|sslv|gtid|http/)?\d{1,4}(?:\.\d{1,6}){1,4}(?:[a-z]{1,2})?",
-            r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc\d*|ga|m\d+|alpha|beta|dmr",
-            r"|deb\d+(?:u\d+)?|ubu\d+|ubuntu|el\d+|fc\d+|amzn\d+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
-            r"|bpo\d*|rt\d+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl\d|linuxkit|\d+(?:\.\d+)*))*$"
-        ))
-        .ok()
-    });
-    VERSION.as_ref().is_some_and(|form| form.is_match(text))
+    static VERSION: Form = Form::new();
+    let form = VERSION.of(concat!(
+        r"(?i)^(?:v|tlsv|sslv|gtid|http/)?\d{1,4}(?:\.\d{1,6}){1,4}(?:[a-z]{1,2})?",
+        r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc\d*|ga|m\d+|alpha|beta|dmr",
+        r"|deb\d+(?:u\d+)?|ubu\d+|ubuntu|el\d+|fc\d+|amzn\d+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
+        r"|bpo\d*|rt\d+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl\d|linuxkit|\d+(?:\.\d+)*))*$"
+    ));
+    form.is_some_and(|form| form.is_match(text))
 }
 
 pub(super) fn is_number(text: &str) -> bool {

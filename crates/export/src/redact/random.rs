@@ -1,10 +1,7 @@
 //! Runs of letters and digits that are no words: keys, tokens, digests, command lines in hexadecimal digits. Who made
 //! them cannot be seen, so all are somebody's, but for addresses of memory and what a program is built of.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::forms::Form;
 use super::pseudonyms::is_pseudonym;
 
 /// Digits of the largest number that a server counts to.
@@ -94,17 +91,21 @@ fn words(part: &str) -> usize {
     changes.count() + 1
 }
 
-static REGISTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:(?:ORIG_)?R(?:[A-D]X|[SD]I|[BSI]P|\d\d)|[CD]R\d|[FG]S|knlGS|x\d{1,2}|pc|lr|sp|pstate) ?: *$").ok()
-});
+static REGISTER: (Form, &str) = (
+    Form::new(),
+    r"\b(?:(?:ORIG_)?R(?:[A-D]X|[SD]I|[BSI]P|\d\d)|[CD]R\d|[FG]S|knlGS|x\d{1,2}|pc|lr|sp|pstate) ?: *$",
+);
 
-static BUILD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\bbuild[ _-]?id(?:\[\w+\])?[:= ]*$").ok());
+static BUILD: (Form, &str) = (
+    Form::new(),
+    r"(?i)\bbuild[ _-]?id(?:\[\w+\])?[:= ]*$",
+);
 
-fn ends_as(before: &str, form: &LazyLock<Option<Regex>>) -> bool {
+fn ends_as(before: &str, (compiled, form): &'static (Form, &str)) -> bool {
     let from = before.ceil_char_boundary(before.len().saturating_sub(BEFORE_BYTES_MAX));
     let near = before.get(from..).unwrap_or_default();
-    form.as_ref().is_some_and(|form| form.is_match(near))
+    let form = compiled.of(form);
+    form.is_some_and(|form| form.is_match(near))
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Lines `key = value`, and values of settings.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
+use super::forms::Form;
 use super::paths::is_number;
 use super::pseudonyms::{NameKind, Pseudonyms};
 use super::{line, names, paths, secrets, setting_words, statement, well_known, wordwise};
@@ -84,8 +81,8 @@ const SETTING: &str =
 
 /// A line `key = value` with another value where that is somebody's; any other line as it is.
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
-    static COMPILED_SETTING: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SETTING).ok());
-    let Some(form) = COMPILED_SETTING.as_ref() else {
+    static COMPILED_SETTING: Form = Form::new();
+    let Some(form) = COMPILED_SETTING.of(SETTING) else {
         // Nothing can be promised.
         pseudonyms.overflow = true;
         return String::new();

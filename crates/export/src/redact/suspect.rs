@@ -6,10 +6,8 @@
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
-use std::sync::OnceLock;
 
-use regex::Regex;
-
+use super::forms::Form as Ready;
 use super::leak::Leak;
 use super::pseudonyms::{Names, is_pseudonym};
 use super::{names, paths, well_known};
@@ -124,7 +122,7 @@ fn has_long_hex(text: &str) -> bool {
 }
 
 /// The [`FORMS`], each made ready when a text may have it.
-static COMPILED: [OnceLock<Option<Regex>>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+static COMPILED: [Ready; FORMS.len()] = [const { Ready::new() }; FORMS.len()];
 
 impl Names {
     /// The same in a text, and what by its form can only be somebody's though nobody met it as a name.
@@ -140,7 +138,7 @@ fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
         if !(form.may_be)(text) {
             return None;
         }
-        let Some(compiled) = compiled.get_or_init(|| Regex::new(form.form).ok()) else {
+        let Some(compiled) = compiled.of(form.form) else {
             // What cannot be looked at is not shown.
             return Some(Leak::unsearchable(
                 "anything (the forms cannot be searched for)",
