@@ -3,7 +3,7 @@
 //! Calm has the same names from minute to minute. To look through its facts and signals for them takes longer than all else
 //! that is done with a minute; so it is done when a name, a value of a fact or an absence is met that was not there before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use export::redact::{self, Names};
 use model::{Absent, Fact, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
@@ -32,7 +32,9 @@ pub(super) struct Known {
     facts: HashMap<String, Vec<(String, Fact)>>,
     absent: HashMap<Absent, Absent>,
     /// What must be in no row.
-    pub(super) names: Names,
+    names: Names,
+    /// Texts of rows in which none of them is.
+    clean: HashSet<String>,
 }
 
 impl KnownNames {
@@ -54,7 +56,10 @@ impl KnownNames {
     /// # Errors
     ///
     /// When names were met that could not all be followed, or one would be left.
-    pub(super) fn rename(&mut self, history: &Incident) -> Result<(Incident, &Known), Refused> {
+    pub(super) fn rename(
+        &mut self,
+        history: &Incident,
+    ) -> Result<(Incident, &mut Known), Refused> {
         let mut renamed = self.known.as_ref().and_then(|known| known.rename(history));
         if renamed.is_none() {
             let known = Known::find_out(history, &self.salt, self.known.take())?;
@@ -62,7 +67,7 @@ impl KnownNames {
         }
         // It was found out of this history.
         renamed
-            .zip(self.known.as_ref())
+            .zip(self.known.as_mut())
             .ok_or(Refused::Unredactable(redact::Unredactable::TooManyNames))
     }
 }
@@ -163,13 +168,20 @@ impl Known {
                 .map(|(one, renamed)| (one.absent, renamed.absent))
                 .collect(),
             names: done.names,
+            clean: HashSet::new(),
         };
         known.check_signals()?;
         Ok(known)
     }
 
-    /// Refuses signals in which a name stands that was replaced. All other texts of a minute are few, and are searched each
-    /// time.
+    /// Refuses rows in which a name stands that was replaced. A text is searched once: what a minute says of its server is
+    /// what the one before said.
+    pub(super) fn check(&mut self, batch: &Batch) -> Result<(), Refused> {
+        redacted::check_new(batch, &self.names, &mut self.clean)
+    }
+
+    /// Refuses signals in which a name stands that was replaced. All other texts of a minute are few, and are searched as
+    /// they come.
     fn check_signals(&self) -> Result<(), Refused> {
         let mut batch = Batch::new(Token::default());
         for signal in self.signals.values() {

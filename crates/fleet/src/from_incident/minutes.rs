@@ -8,7 +8,7 @@ use std::ops::Range;
 use model::{Incident, Window};
 
 use super::known_names::KnownNames;
-use super::{Refused, facts, host_id, redacted, signals};
+use super::{Refused, facts, host_id, signals};
 use crate::batch::{Batch, Token};
 use crate::row::{HealthRow, HostRow, Seconds, SignalRow};
 
@@ -65,6 +65,6 @@ pub fn minutes_of(
     let mut batch = Batch::new(Token::default());
     batch.push(&rows.host);
     batch.push(&rows.health);
-    redacted::check(&batch, &known.names)?;
+    known.check(&batch)?;
     Ok(rows)
 }

@@ -145,6 +145,7 @@ impl Collector {
                     self.cursor.seconds_until = self.cursor.seconds_until.max(end + AROUND);
                 }),
         };
+        export::redact::forget_forms();
         kernel::heap::give_back();
         self.backlog_at = Instant::now() + began.elapsed() * BACKLOG_SHARE;
         match sent {
@@ -303,8 +304,11 @@ impl Collector {
         };
         let names = self.names.entry(path.to_owned());
         let names = names.or_insert_with(|| KnownNames::new(&self.salt));
-        let mut rows = minutes_of(&window.incident, names, begins)
-            .with_context(|| path.display().to_string())?;
+        let rows = minutes_of(&window.incident, names, begins);
+        // Where a new name was met, much was made ready to look for it. What is done with the rows needs the room.
+        export::redact::forget_forms();
+        drop(window);
+        let mut rows = rows.with_context(|| path.display().to_string())?;
         if rows.signals.is_empty() {
             return Ok(());
         }
@@ -320,7 +324,10 @@ impl Collector {
         rows.health.spooled_bytes = spooled_bytes;
         batch.push(&rows.host);
         batch.push(&rows.health);
-        batch.extend(&rows.signals);
+        // One after the other, so that they are not there twice.
+        for row in rows.signals {
+            batch.push(&row);
+        }
         Ok(())
     }
 
