@@ -172,6 +172,18 @@ impl AnyStore {
         Ok(())
     }
 
+    /// The same, which keeps little of the store in memory.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not let us.
+    pub fn with_little(self) -> Result<Self, AnyError> {
+        Ok(match self {
+            Self::Sqlite(store) => Self::Sqlite(store.with_little()?),
+            other => other,
+        })
+    }
+
     /// Keeps no memory for what comes next: for whoever waits a while.
     pub fn rest(&self) {
         if let Self::Sqlite(store) = self {

@@ -115,6 +115,48 @@ fn what_a_killed_init_leaves_is_made_into_a_store() {
     }
 }
 
+/// A thousand signals are a thousand pages, more than it keeps in memory within one batch.
+#[test]
+fn what_keeps_little_in_memory_stores_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let minute = |seq: u64| {
+        let mut batch = Batch::new(token(seq));
+        for signal in 0..1_000 {
+            batch.push(&SignalRow {
+                host_id: Hash64(1),
+                signal: format!("area.signal_{signal:04}"),
+                ts: Seconds(DAY + seq as i64 * 60),
+                n: 60,
+                min: 0.0,
+                max: seq as f64,
+                mean: 2.0,
+                seconds: (0..60).map(|second| f64::from(second) * 1.25).collect(),
+            });
+        }
+        batch
+    };
+    let filled = |name: &str, is_little: bool| {
+        let path = dir.path().join(name);
+        let url = StoreUrl::Sqlite(path.clone());
+        let mut store = AnyStore::open_or_init(&url, Access::default(), NOW, "0.1.0").unwrap();
+        if is_little {
+            store = store.with_little().unwrap();
+        }
+        for seq in [1, 2, 3, 2] {
+            store.insert(&minute(seq), NOW).unwrap();
+            store.rest();
+        }
+        drop(store);
+        ["signals", "signals_1h"].map(|table| {
+            let all = format!("SELECT count(*) || ' ' || sum(mx) || ' ' || min(signal) FROM {table}");
+            (one(&path, &all), one(&path, "PRAGMA integrity_check"))
+        })
+    };
+    let wanted = filled("much.db", false);
+    assert!(wanted[0].0.starts_with("3000 6000"), "{wanted:?}");
+    assert_eq!(filled("little.db", true), wanted);
+}
+
 #[test]
 fn a_newer_and_an_older_store_say_what_to_do() {
     let dir = tempfile::tempdir().unwrap();

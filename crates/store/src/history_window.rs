@@ -38,6 +38,9 @@ const TEXTS_LISTED_MAX: i64 = 1_000_000;
 /// Memory that a stretch may take, bytes: two are compared.
 pub(crate) const WINDOW_BYTES_MAX: u64 = READ_BYTES_MAX / 2;
 
+/// Pages of a history that are kept in memory while minutes are read, KiB: each is needed once. SQLite itself keeps 2,000.
+const MINUTES_CACHE_KIB: i64 = 256;
+
 /// Sessions that are looked through, the newest.
 const SESSIONS_MAX: i64 = 1_000;
 
@@ -94,6 +97,9 @@ pub fn read_minutes(
     to_wall_ms: i64,
 ) -> Result<Option<HistoryWindow>, StoreError> {
     let connection = open(path)?;
+    connection
+        .pragma_update(None, "cache_size", -MINUTES_CACHE_KIB)
+        .map_err(StoreError::sqlite(path))?;
     let wanted = Wanted {
         kinds: &[],
         signals: &|_| true,

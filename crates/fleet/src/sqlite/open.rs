@@ -21,6 +21,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 10_000;
 
+/// Pages of the file that are kept in memory where there is little, KiB. SQLite itself keeps 2,000.
+const LITTLE_KIB: i64 = 256;
+
 /// A fleet's store in SQLite.
 pub struct Store {
     pub(super) connection: Connection,
@@ -95,6 +98,19 @@ impl Store {
     /// As [`Store::open`].
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         Self::checked(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// The same, which keeps few pages of the file in memory: a recorder writes a minute at a time, each signal to another
+    /// page, and reads none of them again.
+    ///
+    /// # Errors
+    ///
+    /// When SQLite does not take that.
+    pub fn with_little(self) -> Result<Self, StoreError> {
+        let connection = &self.connection;
+        let set = connection.pragma_update(None, "cache_size", -LITTLE_KIB);
+        set.map_err(sqlite(&self.path))?;
+        Ok(self)
     }
 
     /// Gives back the pages that SQLite keeps of the file.

@@ -79,7 +79,8 @@ impl Sender {
         };
         let store = match self.store.take() {
             Some(store) => store,
-            None => AnyStore::open_or_init(url, access.clone(), now, env!("CARGO_PKG_VERSION"))?,
+            None => AnyStore::open_or_init(url, access.clone(), now, env!("CARGO_PKG_VERSION"))?
+                .with_little()?,
         };
         self.store.insert(store).insert(batch, now).map(drop)
     }
