@@ -90,6 +90,21 @@ fn a_simulated_fleet_is_written_and_asked() {
     }
 }
 
+/// What recorders send of all signals by the second is as many rows with more seconds in them.
+#[test]
+fn all_signals_by_the_second_are_as_many_rows() {
+    let written = |signals: &str| {
+        let size = ["--hosts", "3", "--days", "0.003", "--incidents", "12"];
+        let rest = ["--cases", "0", "--seed", "3", "--json", "--signals", signals];
+        let (answer, code) = lab(&[&["fleet"][..], &size, &rest].concat());
+        assert_eq!(code, 0, "{answer}");
+        ["rows", "points"].map(|key| answer["minutes"][key].as_u64().unwrap())
+    };
+    let ([rows, points], [all_rows, all_points]) = (written("all"), written("seconds"));
+    assert_eq!(all_rows, rows);
+    assert!(all_points > points, "{all_points} {points}");
+}
+
 /// Recorders and a gateway that are killed, and in `make test-fleet` a server as well.
 fn killed(kills: &str, more: &[&str]) {
     let arguments = [

@@ -15,6 +15,8 @@ pub(crate) enum FleetSignals {
     Vital,
     /// All that were recorded, the vital ones by the second: what recorders send
     All,
+    /// All, by the second: what recorders send of the minutes around an incident
+    Seconds,
 }
 
 #[derive(Debug, Args)]

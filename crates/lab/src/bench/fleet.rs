@@ -24,6 +24,9 @@ const SETTLED: Duration = Duration::from_secs(200);
 /// A recorder sends once a minute: so many stretches are one measurement.
 const STRETCHES: u32 = 5;
 
+/// How often memory is looked at: a minute is made ready and sent within some tenths of a second.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Seed of the fleets.
 const SEED: u64 = 1;
 
@@ -64,14 +67,14 @@ fn server() -> Result<()> {
     told(&fleet, simulate(&fleet, &Into::Server)?)
 }
 
-/// Vital signals by the second.
+/// All signals by the second.
 fn seconds() -> Result<()> {
-    heading("vital signals by the second in ClickHouse, 400 servers, half an hour")?;
+    heading("all signals by the second in ClickHouse, 400 servers, half an hour")?;
     let fleet = Fleet {
         hosts: 400,
         days: 0.021,
         incidents: 100,
-        signals: FleetSignals::Vital,
+        signals: FleetSignals::Seconds,
         seed: SEED,
         frames: Vec::new(),
         cases: 0,
@@ -145,9 +148,15 @@ fn agent(stretch: Duration) -> Result<()> {
     let begin = Instant::now();
     let before = [with.now()?, without.now()?];
     let mut threads = Vec::new();
+    let mut most = [0.0_f64; 2];
     for _ in 0..STRETCHES {
         let (from, cpu) = (Instant::now(), with.sender_seconds());
-        std::thread::sleep(stretch);
+        while from.elapsed() < stretch {
+            std::thread::sleep(LOOK_EVERY);
+            for (most, recorder) in most.iter_mut().zip([&with, &without]) {
+                *most = most.max(recorder.memory()?);
+            }
+        }
         threads.push((with.sender_seconds() - cpu) * 100.0 / from.elapsed().as_secs_f64());
     }
     let after = [with.now()?, without.now()?];
@@ -181,6 +190,16 @@ fn agent(stretch: Duration) -> Result<()> {
         &format!("{:.1} MiB", after[0].1 - after[1].1),
         "<= 4 MiB",
     )?;
+    line(
+        "the most that both had",
+        &format!("{:.1} MiB, {:.1} MiB", most[0], most[1]),
+        "",
+    )?;
+    line(
+        "more memory while it sends",
+        &format!("{:.1} MiB", most[0] - most[1]),
+        "<= 4 MiB",
+    )?;
     with.stop()?;
     without.stop()?;
     busy.end().map(drop)
@@ -208,11 +227,13 @@ impl Measured {
 
     /// CPU time, seconds, and memory of its own and of files, MiB.
     fn now(&self) -> Result<(f64, f64)> {
+        Ok((scheduled_seconds(self.child.id())?, self.memory()?))
+    }
+
+    /// Memory of its own and of files, MiB.
+    fn memory(&self) -> Result<f64> {
         let memory = resident(self.child.id())?;
-        Ok((
-            scheduled_seconds(self.child.id())?,
-            memory.own + memory.of_files,
-        ))
+        Ok(memory.own + memory.of_files)
     }
 
     /// CPU time of the thread that sends, seconds.

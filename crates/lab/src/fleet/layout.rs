@@ -22,6 +22,12 @@ const KNOWN: &str = "n = 60 AND (notEmpty(v) OR mn = mx)";
 /// Points that are copied at most.
 const ROWS_MAX: u64 = 4_000_000;
 
+/// How many insert at once, as two gateways do: one alone packs on one processor.
+const THREADS: u32 = 2;
+
+/// Rows of a block of what is copied: with one block one thread would have all of it.
+const BLOCK_ROWS: u32 = 32_768;
+
 /// What one layout takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
@@ -82,7 +88,10 @@ pub(super) fn measured(store: &AnyStore) -> Result<Option<Layouts>> {
     run(store, "DROP TABLE IF EXISTS measured_from SYNC")?;
     run(
         store,
-        &format!("CREATE TABLE measured_from ENGINE = Memory AS {from}"),
+        &format!(
+            "CREATE TABLE measured_from ENGINE = Memory AS {from} \
+             SETTINGS min_insert_block_size_rows = {BLOCK_ROWS}, max_block_size = {BLOCK_ROWS}"
+        ),
     )?;
     let points = number(store, "SELECT sum(n) FROM measured_from")?;
     let outcome = match points {
@@ -106,7 +115,10 @@ pub(super) fn measured(store: &AnyStore) -> Result<Option<Layouts>> {
 
 fn filled(store: &Store, table: &str, select: &str) -> Result<Layout> {
     let begin = Instant::now();
-    run(store, &format!("INSERT INTO {table} {select}"))?;
+    run(
+        store,
+        &format!("INSERT INTO {table} {select} SETTINGS max_insert_threads = {THREADS}"),
+    )?;
     let took = begin.elapsed();
     run(store, &format!("OPTIMIZE TABLE {table} FINAL"))?;
     let parts = format!(

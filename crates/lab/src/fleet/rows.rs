@@ -162,7 +162,7 @@ pub(super) fn minute(
     let rows = template.pools.iter().filter_map(|pool| {
         let seconds = seconds(pool, server.scale, chance);
         let mut row = minute_row(host_id, &pool.signal, minute, &seconds)?;
-        if !pool.is_vital {
+        if !pool.has_seconds {
             row.seconds.clear();
         }
         Some(row)

@@ -77,7 +77,8 @@ pub(super) struct View {
 /// Values of a signal in calm seconds.
 pub(super) struct Pool {
     pub(super) signal: String,
-    pub(super) is_vital: bool,
+    /// Its seconds are sent, too.
+    pub(super) has_seconds: bool,
     pub(super) seconds: Vec<f64>,
 }
 
@@ -208,7 +209,7 @@ fn pools(rows: &[SignalRow], onset: i64, signals: FleetSignals) -> Vec<Pool> {
         let is_vital = is_vital(&row.signal);
         let is_asked = ASKED.contains(&row.signal.as_str()) || row.signal.ends_with("used_share");
         let is_wanted = match signals {
-            FleetSignals::All => true,
+            FleetSignals::All | FleetSignals::Seconds => true,
             FleetSignals::Vital => is_vital || is_asked,
             FleetSignals::Asked => is_asked,
         };
@@ -219,7 +220,7 @@ fn pools(rows: &[SignalRow], onset: i64, signals: FleetSignals) -> Vec<Pool> {
         let place = place.unwrap_or_else(|| {
             pools.push(Pool {
                 signal: row.signal.clone(),
-                is_vital,
+                has_seconds: is_vital || signals == FleetSignals::Seconds,
                 seconds: Vec::new(),
             });
             pools.len() - 1
