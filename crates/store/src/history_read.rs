@@ -25,6 +25,12 @@ pub(crate) const TEXTS_PERCENT: u64 = 50;
 /// What a name in a list takes beside its letters, bytes.
 const NAME_BYTES: u64 = 128;
 
+/// A series with fewer readings is of a source that seldom reads.
+const OFTEN_READ: usize = 8;
+
+/// Of a longer stretch there is no telling how many readings a series will have.
+const ROOM_SECONDS_MAX: Millis = 256;
+
 /// A text is not unpacked beyond this, bytes.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 
@@ -196,6 +202,7 @@ pub(crate) fn read_timeline(
     chunks.names.read(connection, session, wanted, account)?;
     let mut share = account.part(READINGS_PERCENT);
     let mut kept: HashMap<u64, Millis> = HashMap::new();
+    let seconds = window.to.saturating_sub(window.from.max(place.whole_from)) / 1000;
     let mut statement = connection.prepare(
         "SELECT fresh, payload FROM chunk
          WHERE session = ?1 AND minute BETWEEN ?2 AND ?3 ORDER BY id",
@@ -222,11 +229,25 @@ pub(crate) fn read_timeline(
         };
         let chunk: (bool, Vec<u8>) = (row.get(0)?, row.get(1)?);
         chunks.read(chunk, &mut take, (timeline, &mut share));
+        if seconds <= ROOM_SECONDS_MAX {
+            make_room(timeline, seconds as usize + 2);
+        }
     }
     // Another session may go on from there.
     let _ = chunks.begin_from((timeline, &mut share));
     account.settle(&share);
     Ok(chunks.damaged)
+}
+
+/// Makes room for a reading a second in each series that has them: a thousand that double as they grow leave as much memory
+/// behind as they take in the end, and a recorder reads a minute each minute.
+fn make_room(timeline: &mut Timeline, readings: usize) {
+    for series in &mut timeline.series {
+        let values = &mut series.values;
+        if values.len() >= OFTEN_READ && values.capacity() < readings {
+            values.reserve_exact(readings.saturating_sub(values.len()));
+        }
+    }
 }
 
 /// Reads a session's chunks in their order.
@@ -491,4 +512,27 @@ pub(crate) fn absent_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<TimedAbsent
             detail: row.get(5)?,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_for_what_is_read_each_second() {
+        let mut timeline = Timeline::default();
+        for second in 0..12_u64 {
+            let value = |name| (name, Unit::Count, SignalKind::Gauge, second as f64);
+            timeline.push_values("often", second * 1000, [value("a.often")]);
+            if second % 10 == 0 {
+                timeline.push_values("seldom", second * 1000, [value("a.seldom")]);
+            }
+            make_room(&mut timeline, 77);
+        }
+        let capacity = |name: &str| timeline.get(name).map(|series| series.values.capacity());
+        assert!(capacity("a.often").is_some_and(|room| (77..100).contains(&room)));
+        assert!(capacity("a.seldom").is_some_and(|room| room < 10));
+        let often = timeline.get("a.often").map(|series| series.values.len());
+        assert_eq!(often, Some(12));
+    }
 }
