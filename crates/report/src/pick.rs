@@ -185,31 +185,90 @@ fn by_quantity(curves: Vec<Curve>) -> Vec<Chart> {
     charts
 }
 
-/// The one signal's name, or what the names have in common.
+/// Names of a title in characters; longer ones are counted.
+const NAMES_WIDTH_MAX: usize = 56;
+
+/// The signals' names in words; of many of one area how many they are.
 fn title_of(curves: &[Curve]) -> String {
     let Some(first) = curves.first() else {
         return String::new();
     };
-    let common = curves
+    let alone = standard::in_words(&first.label);
+    let more = curves.len() - 1;
+    if more == 0 {
+        return alone;
+    }
+    let names: Option<Vec<(String, &str)>> = curves
         .iter()
-        .skip(1)
-        .fold(first.label.as_str(), |common, curve| {
-            let same = common.char_indices().zip(curve.label.chars());
-            let end = same
-                .take_while(|((_, a), b)| a == b)
-                .map(|((at, a), _)| at + a.len_utf8())
-                .last()
-                .unwrap_or(0);
-            common.get(..end).unwrap_or("")
-        });
-    match common.trim_end_matches(['.', '_']) {
-        "" => format!("{} and {} more", words(&first.label), curves.len() - 1),
-        common if curves.len() > 1 => format!("{}: {} signals", words(common), curves.len()),
-        common => words(common),
+        .map(|curve| standard::own_name(&curve.label))
+        .collect();
+    let Some((area, names)) = names.and_then(of_one_area) else {
+        return format!("{alone} and {more} more");
+    };
+    let listed = match names.split_last() {
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    };
+    match listed.chars().count() <= NAMES_WIDTH_MAX {
+        true => format!("{listed} ({area})"),
+        false => format!("{} signals ({area})", curves.len()),
     }
 }
 
-/// A title in words; the line below the chart has the signal's own name.
-fn words(name: &str) -> String {
-    standard::in_words(name)
+/// Names whose area is the same, and that area.
+fn of_one_area(names: Vec<(String, &str)>) -> Option<(&str, Vec<String>)> {
+    let (_, area) = *names.first()?;
+    let is_one = names.iter().all(|(_, other)| *other == area);
+    is_one.then(|| (area, names.into_iter().map(|(own, _)| own).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Quantity;
+
+    fn title(labels: &[&str]) -> String {
+        let curve = |label: &&str| Curve {
+            label: (*label).to_owned(),
+            signals: Vec::new(),
+            quantity: Quantity::Count,
+            step: false,
+            points: Vec::new(),
+        };
+        title_of(&labels.iter().map(curve).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_title_is_made_of_whole_words() {
+        let titles: [(&[&str], &str); 7] = [
+            (
+                &["packets.compressed_connections", "packets.connections"],
+                "compressed connections and connections (which statements ran)",
+            ),
+            (
+                &["packets.show_warnings", "packets.statements"],
+                "show warnings and statements (which statements ran)",
+            ),
+            (
+                &["vmstat.pswpin", "meminfo.MemFree", "vmstat.pgfault"],
+                "pswpin, MemFree and pgfault (the kernel's memory figures)",
+            ),
+            (
+                &[
+                    "threads.by_name.connection.run_ns",
+                    "threads.by_name.ib_pg_flush_co.run_ns",
+                ],
+                "2 signals (the load of the server's threads)",
+            ),
+            (
+                &["packets.bytes", "disk.sda.bytes"],
+                "bytes (which statements ran) and 1 more",
+            ),
+            (&["shop.orders", "shop.sent"], "shop.orders and 1 more"),
+            (&["processlist.active"], "active (the list of sessions)"),
+        ];
+        for (labels, words) in titles {
+            assert_eq!(title(labels), words);
+        }
+    }
 }

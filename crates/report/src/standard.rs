@@ -259,12 +259,17 @@ pub(crate) fn in_words(name: &str) -> String {
         };
         return format!("{label} ({title})");
     }
-    match (name.split_once('.'), model::area_of(name)) {
-        (Some((_, own)), Some(area)) => {
-            format!("{} ({})", own.replace(['_', '.'], " "), area.plain)
-        }
-        _ => name.to_owned(),
+    match own_name(name) {
+        Some((own, area)) => format!("{own} ({area})"),
+        None => name.to_owned(),
     }
+}
+
+/// A signal's name within its area, and the area, both in words.
+pub(crate) fn own_name(name: &str) -> Option<(String, &'static str)> {
+    let (_, own) = name.split_once('.')?;
+    let area = model::area_of(name)?;
+    Some((own.replace(['_', '.'], " "), area.plain))
 }
 
 fn letters_behind(text: &str, first: char) -> &str {
