@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cli::{output, recorded};
 use diagnosis::compare::{Stretch, Subject, calm_stretch, cause_in_question, finds};
 use diagnosis::{Cause, Verdict, diagnose};
@@ -11,7 +11,7 @@ use store::{IncidentSummary, READ_BYTES_MAX, read_incident_within};
 
 use super::{Compared, answered_ms, wanted};
 use crate::args::Compare;
-use crate::{causes, memory};
+use crate::{captures, causes, memory, shell};
 
 /// Incidents that are diagnosed to count those of a kind, at the most, the newest: each may take a
 /// second.
@@ -25,6 +25,8 @@ const COUNTED_BYTES_MAX: u64 = READ_BYTES_MAX / 4;
 
 pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Compared> {
     let catalogue = causes::catalogue();
+    refuse_captures(before, "before")?;
+    refuse_captures(after, "after")?;
     let (first, second) = (read(before)?, read(after)?);
     let verdicts = [&first, &second].map(|incident| diagnose(incident, catalogue));
     let [of_first, of_second] = &verdicts;
@@ -92,6 +94,33 @@ pub(super) fn compare(args: &Compare, before: &Path, after: &Path) -> Result<Com
         comparison,
         sides: [(first, first_stretch.1), (second, second_stretch.1)],
     })
+}
+
+/// What other tools captured is read by `import` only, and says so of what it did not understand.
+fn refuse_captures(path: &Path, side: &str) -> Result<()> {
+    let is_there = path == Path::new("-") || path.exists();
+    if !is_there || captures::is_incident_file(path) {
+        return Ok(());
+    }
+    let word = shell::word(&path.to_string_lossy());
+    if path.is_dir() && has_incidents(path) {
+        bail!(
+            "{}: this is a directory; compare takes two incident files (.frame). Those in it: freezeframe incidents --dir {word}",
+            path.display()
+        );
+    }
+    bail!(
+        "{}: not an incident file; compare takes two (.frame). Make one from captures: freezeframe import {word} -o {side}.frame",
+        path.display()
+    )
+}
+
+/// Whether a directory has incidents of ours in it.
+fn has_incidents(dir: &Path) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .any(|path| path.extension().is_some_and(|end| end == "frame"))
 }
 
 pub(super) fn read(path: &Path) -> Result<Incident> {

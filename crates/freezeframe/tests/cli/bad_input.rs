@@ -160,6 +160,40 @@ fn an_empty_file_is_called_empty() {
 }
 
 #[test]
+fn compare_says_what_it_takes_and_how_to_get_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let of_captures = dir.path().join("night one");
+    std::fs::create_dir(&of_captures).unwrap();
+    let ticket = of_captures.join("ticket.txt");
+    std::fs::write(&ticket, "Waiting for table metadata lock\n").unwrap();
+    let (folder, ticket) = (of_captures.to_str().unwrap(), ticket.to_str().unwrap());
+    let import = |path: &str| format!("freezeframe import '{path}' -o before.frame");
+    for path in [folder, ticket] {
+        let parts = ["not an incident file", &import(path)];
+        one_line(&["compare", path, path], &parts);
+    }
+    one_line(
+        &["compare", "-", ticket],
+        &[
+            "not an incident file",
+            "freezeframe import - -o before.frame",
+        ],
+    );
+    // The folder of a recorder has some, but is none.
+    let incident = testbed::made_incident(&testbed::IncidentSize::small());
+    let frame = store::write_incident(&incident, dir.path()).unwrap();
+    let (frame, recorded) = (frame.to_str().unwrap(), dir.path().to_str().unwrap());
+    one_line(
+        &["compare", recorded, frame],
+        &["this is a directory", "freezeframe incidents --dir"],
+    );
+    one_line(
+        &["compare", frame, folder],
+        &["freezeframe import", "-o after.frame"],
+    );
+}
+
+#[test]
 fn every_command_shows_how_it_is_used() {
     for command in [
         "causes show",
