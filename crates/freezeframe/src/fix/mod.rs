@@ -8,6 +8,7 @@ mod selection;
 mod suspects;
 mod text;
 mod waiting;
+mod whose;
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -21,14 +22,13 @@ use remedy::fix::{
     PUBLIC_BESIDE, Plan, PublicPlace, Root, Step, System, When, apply, make_public_directory, plan,
     remember_journal, settle, unsettled,
 };
-use remedy::{ProcessId, ServerLogin};
-use server::Login;
 
 use self::selection::SelectedCause;
 use self::waiting::Waiting;
+use self::whose::Found;
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{causes, journals, memory, targets};
+use crate::{causes, journals, memory};
 
 pub(crate) use self::helped::leases as helper_leases;
 pub(crate) use self::revert::{entry_line, revert_unsettled};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Fix) -> Result<ExitCode> {
         process,
         mut access,
         label,
-    } = found(args, &config, &root, &what)?;
+    } = whose::found(args, &config, &root, &what)?;
     let waiting = Waiting::announce("asking the server for its settings", Some(OBSERVE_TIMEOUT));
     let mut system = System::observe(&root, process.as_ref(), access.as_mut());
     system.suspects = suspects::find_live(&what, &system, access.as_mut());
@@ -289,96 +289,6 @@ fn note_unsettled(journal_dir: &Path) {
             }
         }
         Err(error) => output::note(&error.to_string()),
-    }
-}
-
-/// The server that is meant, as far as it was found.
-#[derive(Default)]
-struct Found {
-    process: Option<kernel::servers::ServerProcess>,
-    access: Option<Access>,
-    /// What a recorder calls it.
-    label: Option<String>,
-}
-
-/// The server that is meant. None is no error: settings of the host need none.
-fn found(args: &Fix, config: &Config, root: &Root, what: &SelectedCause) -> Result<Found> {
-    if !root.is_real() && args.server.socket.is_none() && args.server.port.is_none() {
-        // What runs outside of that tree is none of its business.
-        let found = kernel::servers::discover(&root.proc()).unwrap_or_default();
-        return Ok(Found {
-            process: found.servers.into_iter().next(),
-            ..Found::default()
-        });
-    }
-    let said = &args.server;
-    let named = said.socket.is_some() || said.port.is_some() || said.pid.is_some();
-    let mut all = match targets::find_listening(said, config) {
-        Ok(all) => all,
-        Err(error) if named => return Err(error),
-        Err(error) => {
-            output::note(&format!("{error}; looking at the host only"));
-            return Ok(Found::default());
-        }
-    };
-    if all.len() > 1
-        && let Some(label) = what.server_label()
-        && all.iter().any(|target| target.label == label)
-    {
-        all.retain(|target| target.label == label);
-    }
-    if all.len() > 1 && !named && !what.needs_server() {
-        output::note(
-            "several servers run here; this fix is for the host, so no server was looked at",
-        );
-        return Ok(Found::default());
-    }
-    if all.len() > 1 {
-        let labels: Vec<&str> = all.iter().map(|target| target.label.as_str()).collect();
-        let many = several(&labels, what.server_label());
-        if named || args.apply {
-            bail!("{many}: name one with --port, --socket or --pid");
-        }
-        // The steps are worth reading wherever the incident is read.
-        output::note(&format!(
-            "{many}, so none was looked at; to look at one, name it with --port, --socket or --pid"
-        ));
-        return Ok(Found::default());
-    }
-    let Some(target) = all.pop() else {
-        return Ok(Found::default());
-    };
-    // What is changed is this host's, and what was read of a server elsewhere says nothing of it.
-    if let Some(host) = &target.other_host {
-        bail!("the server runs on {host}: run `freezeframe fix` there");
-    }
-    let access = target.first_address().map(|address| {
-        let way = ServerLogin {
-            address: (&address).into(),
-            process: target.process.as_ref().map(|process| ProcessId {
-                pid: process.pid,
-                start_time_ticks: process.start_time_ticks,
-            }),
-            login: journals::login_way(said, config, &target.login.user),
-        };
-        let login: Login = target.login.clone();
-        Access::new(way, login)
-    });
-    Ok(Found {
-        process: target.process,
-        access,
-        label: Some(target.label),
-    })
-}
-
-/// Why it is not known which of the servers that run here is meant.
-fn several(labels: &[&str], incident: Option<&str>) -> String {
-    let labels = labels.join(", ");
-    match incident.filter(|label| !label.is_empty()) {
-        Some(label) => {
-            format!("server {label}, which the incident is of, is none of those here ({labels})")
-        }
-        None => format!("several servers run here ({labels})"),
     }
 }
 

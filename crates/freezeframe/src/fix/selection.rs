@@ -32,12 +32,6 @@ impl SelectedCause {
         }
     }
 
-    /// The server of the incident, as it was called there.
-    pub(super) fn server_label(&self) -> Option<&str> {
-        let incident = self.incident.as_ref()?;
-        Some(incident.server.label.as_str())
-    }
-
     /// Whether a part of the remedy depends on the server.
     pub(super) fn needs_server(&self) -> bool {
         let of_host =

@@ -167,6 +167,67 @@ fn a_server_that_has_ended_has_lost_what_was_set() {
     assert!(says.contains("its server has ended"), "{says}");
 }
 
+/// Of a server that is named by the configuration alone: its incident may be read where another one runs.
+#[test]
+fn what_an_incident_advises_is_for_its_own_server() {
+    let Some(mut server) = Server::start(ServerKind::MariaDb) else {
+        return;
+    };
+    let before = server.value();
+    let dir = server.dir.path().to_owned();
+    let socket = server.server.socket();
+    let config = dir.join("one.toml");
+    let text = format!("dir = {dir:?}\n[server]\nsocket = {socket:?}\nuser = 'root'\n");
+    std::fs::write(&config, text).unwrap();
+    let of = |host: &str, address: &str| {
+        let mut incident = testbed::made_incident(&testbed::IncidentSize::small());
+        host.clone_into(&mut incident.host);
+        "another".clone_into(&mut incident.server.label);
+        address.clone_into(&mut incident.server.address);
+        let folder = tempfile::tempdir_in(&dir).unwrap().keep();
+        store::write_incident(&incident, &folder).unwrap()
+    };
+    let fix = |incident: &std::path::Path, more: &[&str]| {
+        let output = freezeframe()
+            .arg("fix")
+            .arg(incident)
+            .args(["--cause", "spin-tuning"])
+            .args(more)
+            .arg("--fix-dir")
+            .arg(dir.join("fixes"))
+            .arg("--config")
+            .arg(&config)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), told)
+    };
+    let apply = ["--apply", "--now", "--yes"];
+    let here = recorder::host_name();
+    let other = of(&here, "socket /run/another.sock");
+    let (code, told) = fix(&other, &[]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("server another, which the incident is of, is none of those here")
+            && told.contains("none was looked at"),
+        "{told}"
+    );
+    let (code, told) = fix(&other, &apply);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("name one with --port"), "{told}");
+    let (code, told) = fix(&of("db1", ""), &apply);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("the incident is of host db1"), "{told}");
+    assert_eq!(server.value(), before);
+
+    let own = of(&here, &format!("socket {}", socket.display()));
+    let (code, told) = fix(&own, &apply);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(server.value(), server.wanted);
+    server.undo();
+    assert_eq!(server.value(), before);
+}
+
 /// MariaDB starts without a key cache, takes one, and refuses to be without it again.
 const KEY_CACHE: &str = "action = 'set-global'
 variable = 'key_buffer_size'
