@@ -25,6 +25,9 @@ pub enum Show {
 /// Significant digits of a number in a sentence.
 const DIGITS: i32 = 3;
 
+/// From here on nobody reads seconds.
+const LONG_SECONDS: f64 = 600.0;
+
 /// A number with its unit, as it stands in the sentence of a sign.
 pub fn show(value: f64, how: Show) -> String {
     match how {
@@ -40,6 +43,7 @@ pub fn show(value: f64, how: Show) -> String {
         Show::Seconds if value != 0.0 && round(value).abs() < 1.0 => {
             format!("{} ms", plain(round(value * 1000.0)))
         }
+        Show::Seconds if round(value) >= LONG_SECONDS => long(round(value)),
         Show::Seconds => format!("{} s", plain(round(value))),
         Show::Bytes => {
             let (number, unit) = scaled(value, 1024.0, &["bytes", "KiB", "MiB", "GiB", "TiB"]);
@@ -50,6 +54,25 @@ pub fn show(value: f64, how: Show) -> String {
             (number, prefix) => format!("{number} {prefix}"),
         },
     }
+}
+
+/// Minutes, hours and minutes, or days and hours: `20 min`, `1 h 41 min`, `3 d 4 h`.
+fn long(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).floor();
+    let hours = (minutes / 60.0).floor();
+    let days = (hours / 24.0).floor();
+    let [large, small] = match (hours, days) {
+        (hours, _) if hours < 1.0 => [(0.0, ""), (minutes, "min")],
+        (hours, days) if days < 2.0 => [(hours, "h"), (minutes - 60.0 * hours, "min")],
+        (hours, days) => [(days, "d"), (hours - 24.0 * days, "h")],
+    };
+    let parts = [large, small]
+        .into_iter()
+        .filter(|(number, _)| *number > 0.0);
+    parts
+        .map(|(number, unit)| format!("{number:.0} {unit}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// How many times, as in "12 times".
@@ -133,7 +156,13 @@ mod tests {
             (12_340.0, Show::Milliseconds, "12.3 s"),
             (0.0421, Show::Seconds, "42.1 ms"),
             (75.0, Show::Seconds, "75 s"),
-            (6075.0, Show::Seconds, "6075 s"),
+            (599.4, Show::Seconds, "599 s"),
+            (599.6, Show::Seconds, "10 min"),
+            (1_234.0, Show::Seconds, "20 min"),
+            (6075.0, Show::Seconds, "1 h 41 min"),
+            (7200.0, Show::Seconds, "2 h"),
+            (172_700.0, Show::Seconds, "47 h 58 min"),
+            (273_600.0, Show::Seconds, "3 d 4 h"),
             (0.0, Show::Seconds, "0 s"),
             (63.2, Show::Bytes, "63.2 bytes"),
             (1024.0 * 1.5, Show::Bytes, "1.5 KiB"),

@@ -352,7 +352,7 @@ const CASES: &[Case] = &[
         &[Counter("status.Innodb_dblwr_pages_written", 5000.0, 0.0), Fact("variables.innodb_doublewrite_files", "2")]),
     ("history-list", &[Level("status.Innodb_history_list_length", 3e6)], SERIOUS, "3 M long", &[Level("innodb.history_list_length", 50_000.0)]),
     ("history-list", &[Level("innodb.history_list_length", 200_000.0)], NOTE, "200 k long", &[]),
-    ("long-transaction", &[Level("innodb.active_seconds_max", 7200.0)], NOTE, "open for 7200 s", &[Level("innodb.active_seconds_max", 60.0)]),
+    ("long-transaction", &[Level("innodb.active_seconds_max", 7200.0)], NOTE, "open for 2 h", &[Level("innodb.active_seconds_max", 60.0)]),
     ("row-locks", &[Level("status.Innodb_row_lock_current_waits", 40.0)], SERIOUS, "40 sessions", &[Level("status.Innodb_row_lock_current_waits", 2.0)]),
     ("row-locks", &[Level("status.Innodb_row_lock_current_waits", 1.0), Level("innodb.lock_wait_seconds_max", 30.0)], NOTE, "longest for 30 s", &[]),
     ("thread-concurrency", &[Fact("variables.innodb_thread_concurrency", "8"), Level("innodb.queries_in_queue", 12.0)], NOTE, "12 queries wait", &[Fact("variables.innodb_thread_concurrency", "8")]),

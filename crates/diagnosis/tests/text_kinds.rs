@@ -330,7 +330,7 @@ fn an_innodb_status_is_read_by_section() {
     );
     assert_eq!(
         says(&incident, &format!("{active}\nunit = \"seconds\"")),
-        source_says("innodb", "6075 s: ---TRANSACTION 1, ACTIVE 6075 sec")
+        source_says("innodb", "1 h 41 min: ---TRANSACTION 1, ACTIVE 6075 sec")
     );
     // A text that was cut off does not say what stood behind its end; one with an end does.
     let deadlock = innodb(

@@ -261,6 +261,23 @@ pub(crate) fn bare(value: f64) -> String {
     grouped(value.round() as i64)
 }
 
+/// An average as people say it: three significant digits, thousands apart: `15,600`, `0.83`, `5.6M`. What was counted one
+/// by one keeps its digits.
+pub(crate) fn rounded(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        return bare(value);
+    }
+    let mut step = 1.0;
+    while size / step >= 999.5 {
+        step *= 10.0;
+    }
+    match step > 1.0 {
+        true => bare((value / step).round() * step),
+        false => bare(value),
+    }
+}
+
 /// A whole number with its thousands apart: `12,345`.
 pub(crate) fn grouped(value: i64) -> String {
     let plain = value.unsigned_abs().to_string();
@@ -301,6 +318,24 @@ mod tests {
             (Quantity::Count, 123_456.0, "123k"),
         ] {
             assert_eq!(quantity.to_text(value), words);
+        }
+    }
+
+    #[test]
+    fn averages_have_three_digits() {
+        for (value, words) in [
+            (0.834, "0.834"),
+            (409.3, "409"),
+            (999.4, "999"),
+            (999.6, "1,000"),
+            (4_805.3, "4,810"),
+            (15_624.0, "15,600"),
+            (-48_112.4, "-48,100"),
+            (999_960.0, "1M"),
+            (5.64e6, "5.64M"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(rounded(value), words);
         }
     }
 

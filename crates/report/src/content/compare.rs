@@ -181,7 +181,7 @@ pub(super) fn different(rows: &[SettingChange]) -> Option<Section> {
 
 /// Statements, functions and locks that there is more or less of, as far as there are some.
 pub(super) fn changed([statements, functions, locks]: [&[Change]; 3]) -> Vec<Section> {
-    let per_second = |value: f64| format!("{}/s", units::bare(value));
+    let per_second = |value: f64| format!("{}/s", units::rounded(value));
     let share = |value: f64| Quantity::Share.to_text(value);
     [
         (

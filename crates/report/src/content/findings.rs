@@ -137,9 +137,19 @@ pub(super) fn witnesses(context: &Context<'_>, witnesses: &[Witness]) -> Vec<Par
 /// A number as its sentence has it: a share in per cent, bytes in their unit.
 fn shown(value: f64, show: Show) -> String {
     match show {
-        Show::Count => units::bare(value),
+        Show::Count => units::rounded(value),
         show => diagnosis::show(value, show),
     }
+}
+
+/// Whether a sentence has this number in one of the ways to write it.
+fn says_it(says: &str, value: f64, show: Show) -> bool {
+    let ways = [
+        units::bare(value),
+        units::rounded(value),
+        diagnosis::show(value, show),
+    ];
+    ways.iter().any(|number| has_number(says, number))
 }
 
 /// Whether a sentence has this number, and not as a part of a longer one.
@@ -174,14 +184,13 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         ("limit", witness.limit),
     ];
     for (name, value) in numbers {
-        let shown = value.map(|value| shown(value, witness.show));
         // What the sentence says is not said twice.
-        if let Some(shown) = shown.filter(|shown| !has_number(&witness.says, shown)) {
+        if let Some(value) = value.filter(|value| !says_it(&witness.says, *value, witness.show)) {
             out = out
                 .page(Markup::literal(" <span>"))
                 .terminal("; ")
                 .text(format!("{name} "))
-                .strong(shown)
+                .strong(shown(value, witness.show))
                 .page(Markup::literal("</span>"));
         }
     }
@@ -189,7 +198,7 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         && baseline > 0.0
         && value / baseline >= RATIO_MIN
     {
-        let times = Prose::default().strong(units::bare(value / baseline));
+        let times = Prose::default().strong(units::rounded(value / baseline));
         let times = times.text(format!(" times {calm}")).markup(usize::MAX);
         out = out.page(markup!(" <span>{}</span>", times));
     }
@@ -278,7 +287,15 @@ mod tests {
     fn numbers_are_what_the_sentence_says_they_are() {
         assert_eq!(shown(0.596, Show::Percent), "59.6 %");
         assert_eq!(shown(67_108_864.0, Show::Bytes), "64 MiB");
-        assert_eq!(shown(48_112.4, Show::Count), "48,112");
+        assert_eq!(shown(48_112.4, Show::Count), "48,100");
+        for says in [
+            "it grew by 48.1 k a second",
+            "it grew by 48,112 a second",
+            "it grew by 48,100 a second",
+        ] {
+            assert!(says_it(says, 48_112.4, Show::Count), "{says}");
+        }
+        assert!(!says_it("it grew by 48.2 k", 48_112.4, Show::Count));
         for (says, number, has) in [
             ("the kernel used 59.6 % of the CPU time", "59.6 %", true),
             ("39 sessions at a time, against 0 before", "39", true),

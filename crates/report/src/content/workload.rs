@@ -4,7 +4,7 @@ use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Shape, Table};
 use crate::evidence::queries_format::count;
 use crate::evidence::workload::{Workload, WorkloadRow, senders};
 use crate::markup::{Markup, markup};
-use crate::units::{Quantity, digits};
+use crate::units::{Quantity, rounded};
 
 /// Rows that a page has.
 const PAGE_ROWS_MAX: usize = 15;
@@ -62,7 +62,7 @@ fn head(asked: &Workload, has_rows: bool) -> Prose {
         markup!(" (seen for {})", seconds.unwrap_or_default())
     };
     let before = |out: Prose, rate: f64| {
-        out.strong(digits(rate))
+        out.strong(rounded(rate))
             .text(" statements a second before the onset")
             .page(seen(asked.before_seconds))
     };
@@ -76,12 +76,12 @@ fn head(asked: &Workload, has_rows: bool) -> Prose {
     out = match (asked.before, asked.in_stall) {
         (Some(rate), Some(in_stall)) => before(out, rate)
             .text(", ")
-            .strong(digits(in_stall))
+            .strong(rounded(in_stall))
             .text(" in the stall")
             .page(seen(asked.stall_seconds))
             .text(lost),
         (None, Some(in_stall)) => out
-            .strong(digits(in_stall))
+            .strong(rounded(in_stall))
             .text(" statements a second in the stall")
             .page(seen(asked.stall_seconds))
             .text(lost)
@@ -131,14 +131,14 @@ fn changed(row: &WorkloadRow) -> bool {
 fn sentence(row: &WorkloadRow) -> String {
     let mut out = String::new();
     if let Some(before) = row.before {
-        out.push_str(&format!("{}/s before, ", digits(before)));
+        out.push_str(&format!("{}/s before, ", rounded(before)));
     }
     out.push_str(&format!(
         "{}/s in the stall",
-        digits(row.in_stall.unwrap_or(0.0))
+        rounded(row.in_stall.unwrap_or(0.0))
     ));
     if let Some(time) = row.time_in_stall.filter(|time| *time >= 0.05) {
-        out.push_str(&format!(", {} at a time", digits(time)));
+        out.push_str(&format!(", {} at a time", rounded(time)));
     }
     out.push_str(&format!(": {}", row.fingerprint));
     let from = senders(row);
@@ -149,7 +149,7 @@ fn sentence(row: &WorkloadRow) -> String {
 }
 
 fn row(row: &WorkloadRow) -> Row {
-    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), digits);
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), rounded);
     let errors = row.errors_in_stall.filter(|errors| *errors > 0);
     Row::new([
         row.fingerprint.as_str().into(),
@@ -185,5 +185,11 @@ mod tests {
         let end = "; no kind of statement became much more frequent, less frequent or slower.";
         assert!(head(&asked, false).plain().ends_with(end));
         assert!(head(&asked, true).plain().ends_with("809 in the stall:"));
+        let flooded = Workload {
+            in_stall: Some(15_624.3),
+            ..asked
+        };
+        let told = head(&flooded, true).plain();
+        assert!(told.ends_with("15,600 in the stall:"), "{told}");
     }
 }

@@ -325,9 +325,17 @@ pub(super) fn samples(count: u64) -> String {
     units::grouped(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// A share in percent.
+/// A share in percent. The script writes the same digits.
 fn percent(share: f64) -> String {
-    format!("{:.2}%", share * 100.0)
+    format!("{:.*}%", decimals(share), share * 100.0)
+}
+
+/// So that there are three digits.
+fn decimals(share: f64) -> usize {
+    match share.abs() < 0.0995 {
+        true => 2,
+        false => 1,
+    }
 }
 
 /// A change of a share in points of a percent.
@@ -336,5 +344,23 @@ fn points(change: f64) -> String {
         return "0".to_owned();
     }
     let sign = if change < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.2}", change.abs() * 100.0)
+    format!("{sign}{:.*}", decimals(change), change.abs() * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_three_digits() {
+        for (share, text) in [
+            (0.0, "0.00%"),
+            (0.0476, "4.76%"),
+            (0.1049, "10.5%"),
+            (1.0, "100.0%"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+        assert_eq!([points(-0.6612), points(0.0062)], ["−66.1", "+0.62"]);
+    }
 }

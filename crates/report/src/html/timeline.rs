@@ -5,7 +5,7 @@ use crate::chart::{self, ChartFrame, StripLayout};
 use crate::curve::Curve;
 use crate::markup::{Markup, markup};
 use crate::strip::{self, Strip};
-use crate::units::{Quantity, bare, digits};
+use crate::units::{Quantity, digits, rounded};
 use model::{Incident, Window};
 
 /// Height of one strip's plot in CSS pixels.
@@ -147,7 +147,7 @@ pub(super) fn mean(strip: &Strip, window: Window) -> Option<String> {
     Some(match curve.quantity {
         // Hundredths of a session tell nobody anything.
         Quantity::Count if stats.mean < 9.95 => digits((stats.mean * 10.0).round() / 10.0),
-        Quantity::Count => bare(stats.mean.round()),
+        Quantity::Count => rounded(stats.mean.round()),
         quantity => quantity.to_short_text(stats.mean),
     })
 }

@@ -2,7 +2,7 @@
 
 use model::{Incident, Measure, ProbeOutcome, ProcessList, Session, Stall, TextKind, Window};
 
-use super::phrases::{capital, number, sentence, span};
+use super::phrases::{capital, number, rate, sentence, span};
 
 /// Clauses that are told, at the most: the first says how bad it is.
 const CLAUSES_MAX: usize = 2;
@@ -295,15 +295,15 @@ fn simplest(incident: &Incident) -> Option<String> {
 
 /// Fewer statements are done than before.
 fn fewer(incident: &Incident) -> Option<String> {
-    let rate = |window| measured(incident, "status.Questions", Measure::Rate, window);
+    let answered = |window| measured(incident, "status.Questions", Measure::Rate, window);
     let (calm, when) = calm(incident);
-    let usual = rate(calm).filter(|usual| *usual >= RATE_MIN)?;
-    let now = rate(incident.stall_window())?;
+    let usual = answered(calm).filter(|usual| *usual >= RATE_MIN)?;
+    let now = answered(incident.stall_window())?;
     (now <= FEWER_SHARE * usual).then(|| {
         format!(
             "{} statements a second completed, {} {when}",
-            number(now),
-            number(usual)
+            rate(now),
+            rate(usual)
         )
     })
 }

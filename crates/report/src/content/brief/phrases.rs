@@ -17,6 +17,14 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
+/// How often a second: an average, so that of thousands only the first digits say something.
+pub(super) fn rate(value: f64) -> String {
+    match value.abs() >= 1000.0 {
+        true => units::rounded(value),
+        false => number(value),
+    }
+}
+
 /// A text whose numbers have no more digits than matter: `7.19/s` is `7.2/s`, `25.4 sessions` are `25 sessions`,
 /// `0.0435 before` is `less than 0.1 before`.
 pub(super) fn coarse(text: &str) -> String {
@@ -193,6 +201,9 @@ mod tests {
             (1083.4, "1,083"),
         ] {
             assert_eq!(number(value), words);
+        }
+        for (value, words) in [(61.8, "62"), (999.8, "1,000"), (4_805.3, "4,810")] {
+            assert_eq!(rate(value), words);
         }
         for (seconds, words) in [
             (0.0004, "less than 1 ms"),

@@ -4,7 +4,7 @@ use diagnosis::{Actor, Catalogue, Finding};
 use model::{Counted, Incident, OrderBy, QueryMethod};
 
 use super::confidence::witness_text;
-use super::phrases::{capital, is_plain, number, quoted, sentence, span};
+use super::phrases::{capital, is_plain, number, quoted, rate, sentence, span};
 use crate::evidence::workload::{self, Workload, WorkloadRow};
 
 /// Actors that are told; the others are a number.
@@ -247,8 +247,8 @@ fn statements(incident: &Incident) -> Option<String> {
     Some(format!(
         "Perhaps {} statements{from}: {} a second, {} before.",
         row.kind.to_uppercase().replace('_', " "),
-        number(row.in_stall.unwrap_or(0.0)),
-        number(row.before.unwrap_or(0.0))
+        rate(row.in_stall.unwrap_or(0.0)),
+        rate(row.before.unwrap_or(0.0))
     ))
 }
 
