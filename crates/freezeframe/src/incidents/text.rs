@@ -46,9 +46,7 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
     let labels = labels.chain(stalls.iter().map(|stall| stall.server.as_str()));
     let server = labels.map(|label| plain(label).chars().count()).max();
     let server = server.unwrap_or(0).clamp(SERVER.0, SERVER.1);
-    let head = |when: &str, length: &str, label: &str| {
-        format!("{when:<WHEN$} {length:>LENGTH$}  {label:<server$}  ")
-    };
+    let head = |when: &str, length: &str, label: &str| head(when, length, label, server);
     let order = match around.sort {
         SortArg::Time => "latest first",
         SortArg::Length => "longest first",
@@ -101,7 +99,12 @@ pub(super) fn list(caught: &[CapturedIncident], stalls: &[Episode], around: &Aro
         1 => text += "\n1 more; to show all: --limit 0\n",
         more => text += &format!("\n{more} more; to show all: --limit 0\n"),
     }
-    text + &not_captured(stalls)
+    text + &not_captured(stalls, server, width)
+}
+
+/// What stands before the text of a line; `server` is how wide labels are.
+fn head(when: &str, length: &str, label: &str, server: usize) -> String {
+    format!("{when:<WHEN$} {length:>LENGTH$}  {label:<server$}  ")
 }
 
 /// Stalls that last, or were over just now: who looks at that moment must not read that there is none.
@@ -135,28 +138,59 @@ fn unwritten(stalls: &[Episode], dir: &str, width: usize) -> String {
 }
 
 /// Stalls that are remembered and have no file.
-fn not_captured(stalls: &[Episode]) -> String {
+fn not_captured(stalls: &[Episode], server: usize, width: usize) -> String {
     if stalls.is_empty() {
         return String::new();
     }
     let mut text = "\nstalls that were noticed, but not captured\n".to_owned();
     for stall in stalls {
         let length = stall.end_ms.map_or_else(
-            || "?".to_owned(),
-            |end| format!("{:.1} s", (end - stall.onset_ms) as f64 / 1000.0),
+            || "end unknown".to_owned(),
+            |end| report::duration(u64::try_from(end.saturating_sub(stall.onset_ms)).unwrap_or(0)),
         );
-        text += &format!(
-            "{:<19}  {:>9}  {:<20}  {:<8}  {}{}\n",
-            output::date(stall.onset_ms),
-            length,
-            plain(stall.rule.as_deref().unwrap_or("")),
-            plain(&stall.server),
-            plain(stall.says.as_deref().unwrap_or("")),
-            match &stall.cause {
-                Some(cause) => format!("; cause: {}", plain(cause)),
-                None => String::new(),
-            },
-        );
+        let when = output::date(stall.onset_ms);
+        let cause = match &stall.cause {
+            Some(cause) => format!("; cause: {cause}"),
+            None => String::new(),
+        };
+        let says = stall.says.as_deref().unwrap_or("no more is known");
+        let head = head(&when, &length, &plain(&stall.server), server);
+        text += &wrapped(&head, &format!("{says}{cause}"), width);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_without_a_file_has_the_columns_of_the_others_and_fits() {
+        let stall = Episode {
+            server: "3306".to_owned(),
+            onset_ms: 1_795_176_000_000,
+            end_ms: Some(1_795_176_075_000),
+            rule: Some("work-stops".to_owned()),
+            says: Some(
+                "0 of 400 statements a second completed, 38 of 39 sessions hang, the oldest for 1.3 s"
+                    .to_owned(),
+            ),
+            cause: Some("disk-full".to_owned()),
+            ..Episode::default()
+        };
+        let told = not_captured(std::slice::from_ref(&stall), 6, 80);
+        let lines: Vec<&str> = told.lines().skip(2).collect();
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= 80),
+            "{told}"
+        );
+        let column = head("2026-11-20 12:00:00 UTC", "1 min 15 s", "3306", 6);
+        assert!(lines[0].starts_with(column.trim_end()), "{told}");
+        let text: Vec<&str> = told.split_whitespace().collect();
+        let text = text.join(" ");
+        assert!(
+            text.ends_with("the oldest for 1.3 s; cause: disk-full"),
+            "{told}"
+        );
+    }
 }
