@@ -320,11 +320,20 @@ impl Model {
 
     /// How old the newest reading was when it was read; none of what does not grow.
     pub fn silent_ms(&self) -> Option<Millis> {
+        self.age_ms(RecordingKind::Recorder)
+    }
+
+    /// How long ago a history ended that no recorder writes: its last moment is not now.
+    pub fn ended_ms(&self) -> Option<Millis> {
+        self.age_ms(RecordingKind::History)
+    }
+
+    fn age_ms(&self, kind: RecordingKind) -> Option<Millis> {
         let read = self
             .read_wall_ms
-            .filter(|_| self.kind == RecordingKind::Recorder)?;
-        let silent = read.saturating_sub(self.clock().wall_ms(self.last()));
-        u64::try_from(silent).ok().filter(|ms| *ms >= OLD_MS)
+            .filter(|_| self.kind == kind && self.is_newest)?;
+        let age = read.saturating_sub(self.clock().wall_ms(self.last()));
+        u64::try_from(age).ok().filter(|ms| *ms >= OLD_MS)
     }
 
     /// Whether evidence was absent at a moment.

@@ -62,6 +62,10 @@ pub fn plain(
     while let Some(model) = source.read(None)? {
         if is_first {
             print(&opening(&model))?;
+            if let Some(ms) = model.ended_ms() {
+                let ago = format::duration(ms);
+                print(&format!("no recorder runs: this history ended {ago} ago"))?;
+            }
             is_first = false;
         }
         for change in changes(&model) {

@@ -47,6 +47,17 @@ pub fn line(view: &View<'_>) -> Line {
         );
         return Line::colored(Ink::Bad, &cut(&words, view.columns));
     }
+    if let Some(ms) = view
+        .model
+        .ended_ms()
+        .filter(|_| view.state.at_wall_ms.is_none())
+    {
+        let words = format!(
+            "NOT KNOWN  no recorder runs; this ends {} ago. Now: live --record",
+            format::duration(ms)
+        );
+        return Line::colored(Ink::Bad, &cut(&words, view.columns));
+    }
     if let Some(stall) = view.model.stall_at(view.at) {
         let lasts = format::duration(view.at.saturating_sub(stall.onset));
         return felt(stalled(&lasts, view, stall.onset));

@@ -177,6 +177,42 @@ fn a_recorder_is_followed_through_its_history() {
     assert!(text(&model, &state).contains("FROZEN"));
 }
 
+/// Who opens the view in the night after the recorder ended must not read that all is well.
+#[test]
+fn a_history_that_ended_is_not_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let mut kept = History::new(HistoryOptions {
+        now: || END + 32_580_000,
+        ..options(&path)
+    });
+    let model = kept.read(None).unwrap().unwrap();
+    let mut state = State::new(&model, false);
+    assert_eq!(state.at_wall_ms, None);
+    let shown = text(&model, &state);
+    let told = "NOT KNOWN  no recorder runs; this ends 9 h 3 min ago. Now: live --record";
+    assert!(
+        shown.contains(told) && !shown.contains("HEALTHY"),
+        "{shown}"
+    );
+    assert!(told.len() < 80);
+    // Its past is what it was.
+    let past = kept.read(Some(ZERO + 60_000)).unwrap().unwrap();
+    state.at_wall_ms = Some(ZERO + 60_000);
+    assert!(text(&past, &state).contains("HEALTHY"));
+    let mut lines = Vec::new();
+    let print = |line: &str| {
+        lines.push(line.to_owned());
+        Ok(())
+    };
+    live::plain(&mut kept, print, || true).unwrap();
+    assert_eq!(
+        lines[1],
+        "no recorder runs: this history ended 9 h 3 min ago"
+    );
+}
+
 #[test]
 fn what_is_read_on_is_what_is_read_at_once() {
     let dir = tempfile::tempdir().unwrap();
