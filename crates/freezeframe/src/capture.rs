@@ -16,7 +16,7 @@ use crate::args::Capture;
 use crate::config::Config;
 use crate::control::{self, PendingCapture};
 use crate::record::stop_flag;
-use crate::{causes, explain, targets};
+use crate::{causes, explain, of_service, targets};
 
 /// How long we record before the incident begins, when nobody does: rates need two readings, and
 /// what is usual ten seconds.
@@ -31,7 +31,7 @@ const STILL_THERE: Duration = Duration::from_secs(5);
 pub(crate) fn run(args: &Capture) -> Result<ExitCode> {
     let config = Config::load(args.server.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
-    let dir = config.directory(args.dir.as_deref());
+    let dir = of_service::directory(&config, args.dir.as_deref());
     let recording = config.recorder(dir.clone())?;
     let for_ms = u64::try_from(args.for_time.as_millis()).unwrap_or(u64::MAX);
     if !(1000..=recording.incident_max_ms).contains(&for_ms) {

@@ -19,6 +19,9 @@ use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
 
+/// Where root and the service of the packages keep recordings.
+pub(crate) const SERVICE_DIR: &str = "/var/lib/freezeframe";
+
 /// The configuration file. Everything has a default; what is unknown is an error.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -274,7 +277,7 @@ fn default_dir() -> PathBuf {
         return PathBuf::from(dir);
     }
     if rustix::process::geteuid().is_root() {
-        return PathBuf::from("/var/lib/freezeframe");
+        return PathBuf::from(SERVICE_DIR);
     }
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cli::{output, recorded};
 use diagnosis::diagnose_closely;
 use kernel::own_time;
@@ -19,11 +19,17 @@ use crate::args::LiveView;
 use crate::captures::{self, OpenedInput};
 use crate::config::Config;
 use crate::own_recorder::OwnRecorder;
-use crate::{causes, control, episodes, explain, memory, record};
+use crate::{causes, control, episodes, explain, memory, of_service, record};
 
 pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
     let config = Config::load(args.own.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
+    if !args.record
+        && args.paths.is_empty()
+        && let Some(hint) = of_service::hint(&config, args.dir.as_deref())
+    {
+        bail!("{hint}; to record on your own: --record");
+    }
     // It ends with this function, after the view.
     let mut own = match args.record || records_nothing(args, &config) {
         true => Some(OwnRecorder::start(&args.own)?),

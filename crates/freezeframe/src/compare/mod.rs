@@ -16,8 +16,8 @@ use report::HtmlOptions;
 use store::{HistoryWindow, write_private};
 
 use crate::args::Compare;
-use crate::causes;
 use crate::config::Config;
+use crate::{causes, of_service};
 
 /// What came of it, and what was compared.
 struct Compared {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
                 one.display()
             )));
         }
-        _ => windows::compare(args, &config.directory(args.dir.as_deref()))?,
+        _ => windows::compare(args, &of_service::directory(&config, args.dir.as_deref()))?,
     };
     let comparison = &compared.comparison;
     match &args.html {

@@ -13,6 +13,7 @@ use store::HistoryWindow;
 
 use crate::args::ExplainAt;
 use crate::config::Config;
+use crate::of_service;
 use crate::queries::options::{is_time_of_day, parse_time};
 
 /// A longer time is not made one incident of, milliseconds: of more, too few readings are kept.
@@ -36,7 +37,7 @@ pub(super) fn make(at: &str, args: &ExplainAt, config: Config) -> Result<History
             "--for: more than 0 and at most 30 minutes"
         )));
     }
-    let dir = config.directory(args.dir.as_deref());
+    let dir = of_service::directory(&config, args.dir.as_deref());
     let recording = config.recorder(dir.clone())?;
     let path = recorded::history(&dir, args.server.as_deref())?;
     let now_ms = now.timestamp().as_millisecond();

@@ -10,7 +10,7 @@ use store::{read_incident, read_summary};
 
 use crate::args::Fix;
 use crate::config::Config;
-use crate::{causes, explain};
+use crate::{causes, explain, of_service};
 
 /// A cause, and where it was found.
 pub(super) struct SelectedCause {
@@ -80,7 +80,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
                 Some(cause) => return Ok(Some(by_name(cause))),
                 None => return Err(no_cause(id)),
             },
-            None => newest(&config.directory(None))?,
+            None => newest(&of_service::directory(config, None))?,
         },
     };
     let loaded = read_incident(&path)?;

@@ -20,7 +20,7 @@ use crate::args::{Incidents, SortArg};
 use crate::config::Config;
 use crate::episodes::{self, Episode};
 use crate::queries::options::parse_time;
-use crate::{causes, memory};
+use crate::{causes, memory, of_service};
 
 /// Incidents that a text lists when nothing else is said: each of them is read and judged.
 const FOR_PEOPLE: usize = 30;
@@ -167,7 +167,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
     causes::use_directory(None, &config);
     let filter = Filter::of(args)?;
-    let dir = config.directory(args.dir.as_deref());
+    let dir = of_service::directory(&config, args.dir.as_deref());
     let paths = recorded::frames(&dir)
         .with_context(|| format!("{}: cannot list incidents", dir.display()))?;
     let written: BTreeSet<OsString> = paths

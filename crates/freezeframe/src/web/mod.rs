@@ -44,7 +44,7 @@ use self::token::Token;
 use self::workers::Workers;
 use crate::config::Config;
 use crate::listen::{self, Names};
-use crate::{args, causes, record};
+use crate::{args, causes, of_service, record};
 
 /// The content type of pages.
 const HTML: &str = "text/html; charset=utf-8";
@@ -127,7 +127,7 @@ fn in_use(address: SocketAddr, error: anyhow::Error) -> anyhow::Error {
 fn directories(args: &args::Web, config: &Config) -> Result<Vec<PathBuf>> {
     let mut dirs = args.dirs.clone();
     if dirs.is_empty() {
-        dirs.push(config.directory(None));
+        dirs.push(of_service::directory(config, None));
     }
     let mut found: Vec<PathBuf> = Vec::new();
     for dir in dirs {
