@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::event_kind::EventKind;
 use super::otlp;
-use super::words::{class, first_remedy, sentence, server, summary, text};
+use super::words::{class, felt, first_remedy, sentence, server, summary, text};
 
 /// Version of our own JSON.
 const OWN_FORMAT: &str = "freezeframe-event/1";
@@ -124,6 +124,9 @@ fn chat(body: &Value) -> String {
         "end" => format!("*{server}*: the stall ended at {}", text(body, "end")),
         _ => {
             let mut told = format!("*{server}* stalled: {}", escaped(sentence(body)));
+            if !felt(body).is_empty() {
+                told += &format!("\nUsers felt: {}", escaped(felt(body)));
+            }
             if let Some(remedy) = first_remedy(body) {
                 told += &format!("\nNow: {}", escaped(remedy));
             }
@@ -188,6 +191,7 @@ fn alertmanager(body: &Value, now_ms: i64) -> Option<Value> {
         "annotations": {
             "summary": summary(body),
             "cause": class(body),
+            "felt": felt(body),
             "remedy": first_remedy(body).unwrap_or_default(),
         },
         "startsAt": body["onset"],
@@ -210,6 +214,7 @@ fn details(body: &Value) -> Value {
     json!({
         "incident": text(body, "id"),
         "says": text(body, "says"),
+        "felt": felt(body),
         "verdict": sentence(body),
         "level": body["verdict"]["findings"][0]["level"],
         "remedy": first_remedy(body),
@@ -299,6 +304,23 @@ mod tests {
         assert_eq!(
             text(&end()),
             "*db1:3306*: the stall ended at 2026-09-21T13:34:00Z"
+        );
+        // What explain says first: what users felt, and the step for this server.
+        let mut known = verdict(false);
+        known["felt"] = json!("38 of 39 clients waited <14 s>.");
+        known["do_now"] = json!("First in the queue: KILL 45.");
+        assert_eq!(
+            text(&known),
+            "*db1:3306* stalled: Certain: a &amp; b.\nUsers felt: 38 of 39 clients waited &lt;14 s&gt;.\n\
+             Now: First in the queue: KILL 45.\nIncident 3306-x"
+        );
+        // Nobody reads two dozen ids in the night.
+        known["verdict"] = json!({"findings": [], "sentence": "No known cause fits. Not checked, because \
+            evidence is missing (innodb): ahi-latch, purge-lag and 12 other causes."});
+        known["do_now"] = Value::Null;
+        assert_eq!(
+            text(&known),
+            "*db1:3306* stalled: No known cause fits.\nUsers felt: 38 of 39 clients waited &lt;14 s&gt;.\nIncident 3306-x"
         );
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::words::{class, first_remedy, sentence, server, summary, text};
+use super::words::{class, felt, first_remedy, sentence, server, summary, text};
 
 /// Severities (OpenTelemetry's log data model, `SeverityNumber`): a stall is an error, its end tells that all is well.
 const INFO: u8 = 9;
@@ -33,6 +33,7 @@ pub(super) fn logs(body: &Value, now_ms: i64) -> Value {
         ("freezeframe.rule", text(body, "rule")),
         ("freezeframe.cause", class(body)),
         ("freezeframe.level", text(finding, "level")),
+        ("freezeframe.felt", felt(body)),
         ("freezeframe.verdict", sentence(body)),
         ("freezeframe.remedy", first_remedy(body).unwrap_or_default()),
         ("db.system.name", "mysql"),

@@ -12,14 +12,25 @@ pub(super) fn server(body: &Value) -> String {
     format!("{}:{}", text(body, "host"), text(body, "server"))
 }
 
+/// How a sentence goes on where no cause was found: behind it stand ids of causes that could not be checked.
+const NOT_JUDGED: &str = " Not checked, because evidence is missing";
+
 /// The verdict in a sentence; empty before there is one.
 pub(super) fn sentence(body: &Value) -> &str {
-    text(&body["verdict"], "sentence")
+    let sentence = text(&body["verdict"], "sentence");
+    let seen = sentence.split_once(NOT_JUDGED);
+    seen.map_or(sentence, |(seen, _)| seen)
 }
 
-/// What to do first.
+/// What users felt; empty before it is known.
+pub(super) fn felt(body: &Value) -> &str {
+    text(body, "felt")
+}
+
+/// What to try first for this server; of an event that an earlier version put into the queue the remedy's first line.
 pub(super) fn first_remedy(body: &Value) -> Option<&str> {
-    body["verdict"]["findings"][0]["remedy"]["now"][0].as_str()
+    let of_cause = &body["verdict"]["findings"][0]["remedy"]["now"][0];
+    body["do_now"].as_str().or_else(|| of_cause.as_str())
 }
 
 /// The event in a sentence.

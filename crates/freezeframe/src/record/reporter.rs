@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Result;
 use cli::output;
 use diagnosis::{Level, Verdict, diagnose};
+use model::Incident;
 use recorder::{Notice, Pulse, host_name};
 use serde_json::{Value, json};
 
@@ -55,6 +56,13 @@ pub(super) struct Reporter {
     pub(super) episodes: Episodes,
     /// What is known of each server from the start, by its label.
     pub(super) servers: Servers,
+}
+
+/// What to try first for this server, as `explain` says it.
+fn do_now(incident: &Incident, verdict: Option<&Verdict>) -> Option<String> {
+    let first = verdict?.findings.first()?;
+    let step = report::plain_words::first_step(&incident.server, first);
+    (!step.is_empty()).then_some(step)
 }
 
 /// The servers, by their labels: some come and go while others are recorded.
@@ -198,6 +206,7 @@ impl Reporter {
             Notice::Preliminary(incident) => {
                 let onset = incident.clock.wall_ms(incident.stall.onset);
                 Event::preliminary(json!({"id": incident.id, "onset": rfc3339(onset),
+                    "felt": report::client_impact(incident), "do_now": do_now(incident, verdict),
                     "verdict": verdict, "server": label, "host": self.host(label)}))
             }
             Notice::Again {
@@ -245,7 +254,8 @@ impl Reporter {
                 let lasts = incident.stall.end.is_none() && !recovered;
                 Event::verdict(
                     json!({"id": incident.id, "onset": rfc3339(onset), "lasts": lasts, "path": path, "html": page,
-                    "recovered": recovered, "verdict": verdict, "server": label,
+                    "recovered": recovered, "felt": report::client_impact(incident),
+                    "do_now": do_now(incident, verdict), "verdict": verdict, "server": label,
                     "host": self.host(label)}),
                 )
             }

@@ -182,6 +182,10 @@ fn a_stall_is_told_once_to_everybody() {
     let last = told.last().unwrap();
     let first = withheld.others(&last["verdict"]["findings"])[0];
     assert_eq!(first["cause"], "server-stopped");
+    for said in ["felt", "do_now"] {
+        let said = last[said].as_str().unwrap_or_default();
+        assert!(!said.is_empty(), "{last}");
+    }
     let environment = std::fs::read_to_string(format!("{}.env", got.display())).unwrap();
     let file = written["path"].as_str().unwrap();
     assert!(
