@@ -77,6 +77,12 @@ pub(crate) fn is_built_in(id: &str) -> bool {
     Catalogue::builtin().get(id).is_some()
 }
 
+/// Whether a title is one of theirs.
+pub(crate) fn is_built_in_title(title: &str) -> bool {
+    let mut causes = Catalogue::builtin().causes().iter();
+    causes.any(|cause| cause.title == title)
+}
+
 /// Fails when root would act on a cause that somebody else may have written.
 pub(crate) fn refuse_untrusted(id: &str) -> Result<()> {
     let known = known();

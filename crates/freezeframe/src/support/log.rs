@@ -1,10 +1,19 @@
 //! The recorder's journal, without what other programs and addresses brought into it.
 
+use diagnosis::Level;
+
 use super::met;
 use super::scrub::Scrub;
+use crate::causes;
 
 /// What stands behind these in a line was printed by a hook's program: earlier recorders logged it.
 const PRINTED: [&str; 2] = ["exit status ", "exit status: "];
+
+/// Behind these in a line stands the title of a cause, and then its level in parentheses.
+const BEFORE_TITLES: [&str; 2] = ["CAUSE  ", "so far: "];
+
+/// What stands for a title that none of the program's causes has.
+const ANOTHER: &str = "(a cause of its owner's)";
 
 /// What stands for it.
 const LEFT_OUT: &str = ": (what it printed is left out)";
@@ -15,7 +24,8 @@ pub(super) fn shown(log: &str, scrub: &mut Scrub) -> String {
     met::learn(log, scrub);
     let lines = log
         .lines()
-        .map(|line| without_quotes(&without_paths(&without_output(line))) + "\n");
+        .map(without_titles)
+        .map(|line| without_quotes(&without_paths(&without_output(&line))) + "\n");
     lines.collect()
 }
 
@@ -49,6 +59,29 @@ fn without_quotes(line: &str) -> String {
         }
     }
     shown + rest
+}
+
+/// A line without the title of an owner's cause, whose file may be gone by now.
+fn without_titles(line: &str) -> String {
+    let behind = |mark: &&str| Some(line.find(*mark)? + mark.len());
+    let Some(from) = BEFORE_TITLES.iter().filter_map(behind).min() else {
+        return line.to_owned();
+    };
+    let (head, rest) = line.split_at(from);
+    let levels = [
+        Level::Suspicion,
+        Level::Possible,
+        Level::Likely,
+        Level::Certain,
+    ];
+    let ends = levels.map(|level| rest.find(&format!(" ({})", level.word())));
+    let Some((title, behind)) = ends.into_iter().flatten().min().map(|at| rest.split_at(at)) else {
+        return line.to_owned();
+    };
+    match causes::is_built_in_title(title) {
+        true => line.to_owned(),
+        false => format!("{head}{ANOTHER}{behind}"),
+    }
 }
 
 /// A line without the output of a hook's program.
@@ -97,6 +130,30 @@ mod tests {
             "f.toml:2: ssl_mode: '…' is none of A\n\
              the server's log: \"…\" isn't `…`, nor '…', on db1\n\
              it's '…\n"
+        );
+    }
+
+    #[test]
+    fn titles_of_an_owners_causes_are_left_out() {
+        let mut known = diagnosis::Catalogue::builtin().causes().iter();
+        let known = known.find(|cause| !cause.title.contains(['\'', '"', '`']));
+        let known = &known.unwrap().title;
+        let log = format!(
+            "10:00:01 CAUSE  quillfeather's queue is full (likely). 40 sessions waited\n\
+             10:00:02 so far: quillfeather (possible)\n\
+             10:00:03 OVER   ended at 10:00:01, after 24 s; cause so far: quillfeather (certain)\n\
+             10:00:04 CAUSE  {known} (likely). 40 sessions waited\n\
+             10:00:05 CAUSE  no known cause fits what was recorded. 40 sessions waited\n"
+        );
+        assert_eq!(
+            shown(&log, &mut Scrub::new(b"0123456789abcdef")),
+            format!(
+                "10:00:01 CAUSE  (a cause of its owner's) (likely). 40 sessions waited\n\
+                 10:00:02 so far: (a cause of its owner's) (possible)\n\
+                 10:00:03 OVER   ended at 10:00:01, after 24 s; cause so far: (a cause of its owner's) (certain)\n\
+                 10:00:04 CAUSE  {known} (likely). 40 sessions waited\n\
+                 10:00:05 CAUSE  no known cause fits what was recorded. 40 sessions waited\n"
+            )
         );
     }
 
