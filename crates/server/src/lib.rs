@@ -42,8 +42,8 @@ pub use own::{OwnStatementFilter, OwnStatements, own_clients};
 pub use probe::{ProbeResult, probe_connect, probe_kept, probe_query};
 pub use public_value::is_private_option;
 pub use queries::{
-    VariablesSeen, compressed_sessions, innodb_status, innodb_taken, processlist,
-    processlist_taken, status, variable_fact, variables, version,
+    VariablesSeen, compressed_sessions, innodb_status, innodb_taken, pasted_processlist_taken,
+    processlist, processlist_taken, status, variable_fact, variables, version,
 };
 pub use replica::{ReplicaChannel, ReplicaReader, replica_readings};
 pub use server_version::{Flavor, ServerVersion};

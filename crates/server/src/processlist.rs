@@ -110,8 +110,17 @@ fn state_of(row: &Row) -> &str {
     }
 }
 
+/// How a statement is shown.
+pub(crate) type Shown = fn(&str) -> String;
+
+/// A statement of a list that somebody showed to others: he may have written behind it.
+pub(crate) fn pasted(statement: &str) -> String {
+    sql::redact_in_any_mode(sql::without_remark(statement))
+}
+
 /// Makes the histograms and the list of the longest; `own` are the recorder's connections.
-pub(crate) fn summarise(rows: &[Row], own: &[u64]) -> ProcessList {
+pub(crate) fn summarise(rows: &[Row], own: &[u64], shown: Shown) -> ProcessList {
+    let full = |row: &Row, seconds: f64| full(row, seconds, shown);
     let mut list = ProcessList::default();
     let mut sessions = Vec::new();
     let mut asleep = Vec::new();
@@ -244,7 +253,7 @@ pub(crate) fn seconds(row: &Row) -> f64 {
     }
 }
 
-fn full(row: &Row, seconds: f64) -> Session {
+fn full(row: &Row, seconds: f64, shown: Shown) -> Session {
     let host = row.get("host");
     let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
     Session {
@@ -255,7 +264,7 @@ fn full(row: &Row, seconds: f64) -> Session {
         command: command_of(row).to_owned(),
         seconds,
         state: state_of(row).to_owned(),
-        statement: sql::redact_in_any_mode(row.get("info")),
+        statement: shown(row.get("info")),
     }
 }
 
@@ -274,7 +283,16 @@ mod tests {
                 Row::new(std::rc::Rc::clone(&columns), &values)
             })
             .collect();
-        summarise(&rows, &[])
+        summarise(&rows, &[], sql::redact_in_any_mode)
+    }
+
+    #[test]
+    fn what_somebody_wrote_behind_a_statement_is_none_of_it() {
+        assert_eq!(pasted("COMMIT, Alice says hunter2"), "COMMIT");
+        assert_eq!(
+            pasted("update t set a = 'x' where b = 5 Alice says hunter2"),
+            "update t set a = ? where b = ?"
+        );
     }
 
     #[test]
@@ -365,7 +383,7 @@ mod tests {
                     Row::new(std::rc::Rc::clone(&columns), &values)
                 })
                 .collect();
-            summarise(&rows, &[9])
+            summarise(&rows, &[9], sql::redact_in_any_mode)
         };
         let asleep = [
             ["4", "Sleep", "9", ""],

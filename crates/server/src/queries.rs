@@ -91,8 +91,17 @@ pub fn innodb_taken(text: &str) -> SourceData {
 
 /// What the rows of a process list tell: its columns are named as the server names them, in lower
 /// case. `own` are connections to leave out.
-pub fn processlist_taken(rows: &[crate::connection::Row], own: &[u64]) -> SourceData {
-    let list = crate::processlist::summarise(rows, own);
+pub fn processlist_taken(rows: &[Row], own: &[u64]) -> SourceData {
+    list_taken(rows, own, sql::redact_in_any_mode)
+}
+
+/// The same of a list that somebody showed to others.
+pub fn pasted_processlist_taken(rows: &[Row], own: &[u64]) -> SourceData {
+    list_taken(rows, own, crate::processlist::pasted)
+}
+
+fn list_taken(rows: &[Row], own: &[u64], shown: crate::processlist::Shown) -> SourceData {
+    let list = crate::processlist::summarise(rows, own, shown);
     SourceData {
         readings: crate::processlist::readings(&list),
         texts: vec![Text::own(

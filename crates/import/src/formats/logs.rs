@@ -122,7 +122,7 @@ pub(crate) fn whole(kind: LogKind, bytes: &[u8], interval: Option<Interval>) -> 
     match text {
         Some(text) => {
             let text = without_prose(kind, text.split('\n'));
-            digested(kind, text.as_bytes(), interval)
+            without_notes(digested(kind, text.as_bytes(), interval))
         }
         None => digested(kind, bytes, interval),
     }
@@ -216,7 +216,22 @@ fn span(seconds: i64) -> String {
 /// Lines of a log in a text.
 fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
     let text = without_prose(kind, lines.iter().map(|line| line.text.as_ref()));
-    digested(kind, text.as_bytes(), None)
+    without_notes(digested(kind, text.as_bytes(), None))
+}
+
+/// Without what somebody wrote behind a statement that has no end in its line.
+fn without_notes(mut read: Read) -> Read {
+    let digests = read.workload.iter_mut();
+    for class in digests.flat_map(|workload| &mut workload.digest.classes) {
+        let kept = sql::without_remark(&class.fingerprint).len();
+        if kept < class.fingerprint.len() {
+            class.fingerprint.truncate(kept);
+            class.id = sql::fingerprint_id(&class.fingerprint);
+            class.compat_id = None;
+            class.sample = None;
+        }
+    }
+    read
 }
 
 /// The lines without what people write between two entries, and behind the last one.
@@ -478,6 +493,29 @@ mod tests {
             let text = format!("{SLOW}{gap}{remark}");
             let read = whole(LogKind::Slow, text.as_bytes(), None);
             assert!(!format!("{:?}", read.workload[0].digest).contains("hunter2"));
+        }
+    }
+
+    #[test]
+    fn what_people_write_behind_a_statement_in_its_line_is_none_of_it() {
+        let log = "2026-11-21T10:00:01.000000Z\t    5 Query\tCOMMIT, Alice says hunter2\n\
+            2026-11-21T10:00:02.000000Z\t    5 Query\tselect a from t limit 1 => hunter2\n";
+        let lines = log.lines().zip(1..);
+        let lines: Vec<Line<'_>> = lines
+            .map(|(line, number)| Line {
+                number,
+                text: line.into(),
+            })
+            .collect();
+        for read in [
+            whole(LogKind::General, log.as_bytes(), None),
+            read(LogKind::General, &lines),
+        ] {
+            let classes = &read.workload[0].digest.classes;
+            let mut shown: Vec<&str> = classes.iter().map(|class| class.fingerprint.as_str()).collect();
+            shown.sort_unstable();
+            assert_eq!(shown, ["commit", "select a from t limit ?"]);
+            assert_eq!(classes[0].id, sql::fingerprint_id(&classes[0].fingerprint));
         }
     }
 

@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
             .iter()
             .filter_map(|row| row.get("id").parse().ok())
             .collect();
-        let taken = server::processlist_taken(&rows, &ids);
+        let taken = server::pasted_processlist_taken(&rows, &ids);
         self.read.take("processlist", self.at, after, taken);
     }
 }

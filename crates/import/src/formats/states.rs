@@ -217,7 +217,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         counted(states, "state", "states")
     );
     if !rows.is_empty() {
-        let taken = server::processlist_taken(&rows, &[]);
+        let taken = server::pasted_processlist_taken(&rows, &[]);
         read.take("processlist", None, 0, taken);
     }
     read

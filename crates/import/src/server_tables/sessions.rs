@@ -57,6 +57,6 @@ pub(super) fn processlist(rows: &Rows) -> SourceData {
         .collect();
     match list.is_empty() {
         true => SourceData::default(),
-        false => server::processlist_taken(&list, &[]),
+        false => server::pasted_processlist_taken(&list, &[]),
     }
 }

@@ -386,7 +386,8 @@ fn doing(query: &str, open: Option<f64>, idle: Option<f64>) -> String {
         }
         (true, None) => "runs no statement in its open transaction".to_owned(),
         (false, _) => {
-            let statement = sql::redact_in_any_mode(super::before_cut(query));
+            let statement = sql::without_remark(super::before_cut(query));
+            let statement = sql::redact_in_any_mode(statement);
             let mut short: String = statement.chars().take(WORDS_MAX).collect();
             if short.len() < statement.len() {
                 short.push('…');
