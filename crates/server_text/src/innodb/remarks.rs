@@ -126,15 +126,27 @@ impl WithoutRemarks {
         }
         let lines = std::mem::take(lines);
         let stems: Vec<&str> = lines.iter().map(|line| line.stem).collect();
-        let kept = sql::statement_within(&stems.join("\n"));
+        let text = stems.join("\n");
+        let kept = sql::statement_within(&text);
+        // In its last line, too.
+        let whole = text.get(kept.clone()).unwrap_or_default();
+        let end = kept.start + sql::without_remark(whole).len();
+        let is_whole = end >= kept.start + whole.trim_end().len();
         // That a transaction has a statement is evidence, whatever stands there.
         let mut is_missing = kept.is_empty();
         let mut at = 0;
         for line in &lines {
-            let is_kept = kept.contains(&at);
+            let begin = at;
             at += line.stem.len() + 1;
+            let is_kept = kept.contains(&begin) && (is_whole || begin < end);
             if is_kept || line.stem.is_empty() {
-                self.line(line, line.raw);
+                let behind = (at - 1).saturating_sub(end);
+                let shown = match is_whole || line.stem.is_empty() {
+                    true => line.raw,
+                    false => without_end(line.raw, behind),
+                };
+                self.has_other_statements |= shown.len() < line.raw.len();
+                self.line(line, shown);
                 continue;
             }
             self.has_other_statements = true;
@@ -144,6 +156,12 @@ impl WithoutRemarks {
             }
         }
     }
+}
+
+/// The line without so many bytes at its end.
+fn without_end(raw: &str, bytes: usize) -> &str {
+    let end = raw.trim_end().len().saturating_sub(bytes);
+    raw.get(..end).unwrap_or(raw)
 }
 
 /// A wait is known wherever it stands in a line. What a collector of logs wrote in front of it names hosts and programs.
@@ -417,6 +435,26 @@ mod tests {
                 shown.text,
                 format!("{kept}{wait}\nS-lock on RW-latch at 0x7f\n")
             );
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_statement_in_its_line_is_none_of_it() {
+        let text = |statement: &str| {
+            format!(
+                "---TRANSACTION 5, ACTIVE 3 sec\nMySQL thread id 5, OS thread handle 1, query id 9 localhost root updating\n\
+                 {statement}\n---TRANSACTION 4, ACTIVE 5 sec\n"
+            )
+        };
+        for (noted, statement) in [
+            ("COMMIT, Alice says hunter2", "COMMIT"),
+            ("update t\nset a = 1\nwhere id = 5 => hunter2", "update t\nset a = 1\nwhere id = 5"),
+            ("db_1  | update t set a = 1 Alice says hunter2", "db_1  | update t set a = 1"),
+            ("select 1 Alice says\nfrom hunter2", "select 1"),
+        ] {
+            let shown = without_remarks(&text(noted), |_| false);
+            assert_eq!(shown.text, text(statement));
+            assert!(shown.has_other_statements);
         }
     }
 
