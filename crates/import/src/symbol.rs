@@ -81,8 +81,9 @@ fn goes_on(rest: &str) -> bool {
     let has_template = || {
         let mut brackets = next.match_indices('<');
         brackets.any(|(at, _)| {
-            next.get(..at)
-                .is_some_and(|head| head.ends_with(is_of_name))
+            let head = next.get(..at).unwrap_or_default();
+            let is_of_type = |c: char| is_of_name(c) || " :*&~".contains(c);
+            head.ends_with(is_of_name) && head.chars().all(is_of_type)
         })
     };
     ENDS.iter().any(|end| next.starts_with(end)) || has_template()
@@ -104,6 +105,8 @@ mod tests {
             "(the one of Alice)",
             "# ours",
             "her password is hunter2",
+            "<-- n<5 hunter2",
+            "says Alice, n<5 hunter2",
             "// the operator says hunter2",
             "<- operator Alice, a thunk to hunter2",
         ] {
