@@ -11,6 +11,8 @@ pub enum Then {
     Retry,
     /// It fails again until somebody changes something.
     Stop,
+    /// This one is refused as it is, and others may not be: they are not to wait for it.
+    Leave,
 }
 
 /// A failure of the store, or of the gateway before it.

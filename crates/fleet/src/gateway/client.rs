@@ -166,6 +166,8 @@ impl Gateway {
         let then = match answer.status {
             429 | 503 => Then::BackOff,
             408 | 500 | 502 | 504 => Then::Retry,
+            // It cannot be read there, has rows of another server, or is too large.
+            400 | 403 | 413 => Then::Leave,
             _ => Then::Stop,
         };
         let words = line(&String::from_utf8_lossy(&answer.body));

@@ -66,7 +66,7 @@ pub(crate) struct FeedState {
     lost_frames: AtomicU64,
     sent_at: AtomicI64,
     /// What is wrong with each part, if anything.
-    troubles: Mutex<[Option<String>; 3]>,
+    troubles: Mutex<[Option<String>; 4]>,
 }
 
 /// What can be in trouble for itself.
@@ -75,6 +75,8 @@ enum Part {
     Collecting = 0,
     Sending = 1,
     Frames = 2,
+    /// Batches that are refused while others are taken.
+    Refused = 3,
 }
 
 /// What can be lost for the fleet.
@@ -134,7 +136,7 @@ impl FeedState {
         }
     }
 
-    fn troubles(&self) -> std::sync::MutexGuard<'_, [Option<String>; 3]> {
+    fn troubles(&self) -> std::sync::MutexGuard<'_, [Option<String>; 4]> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,6 +149,11 @@ impl FeedState {
     fn failed(&self, why: &str) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.trouble(Part::Sending, why);
+    }
+
+    fn refused(&self, why: &str) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.trouble(Part::Refused, why);
     }
 
     fn frame_failed(&self, why: &str) {
@@ -170,6 +177,7 @@ impl FeedState {
                 Part::Collecting => "collects again",
                 Part::Sending => "works again",
                 Part::Frames => "files of incidents are sent again",
+                Part::Refused => "nothing is refused any more",
             };
             output::note(&format!("fleet: {}: {what}", self.name));
         }

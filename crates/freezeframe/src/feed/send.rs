@@ -1,24 +1,35 @@
 //! The batches to the store, one after the other, the same bytes with the same token until it has them.
+//!
+//! **Nothing waits for a batch that is refused as it is**: of a host that had another name, of a clock that was wrong, too
+//! large for the gateway. It is tried again, more and more seldom, and all others go on.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use fleet::Batch;
+use fleet::{Batch, Token};
 use fleet::any_store::{AnyError, AnyStore};
 use fleet::clickhouse::Then;
 
 use super::config::{Fleet, Place};
-use super::spool::Spool;
+use super::spool::{Kind, Spool, Waiting};
 use super::{FeedState, Part};
 use crate::fleet::pause::Pause;
 
 /// How often a store that does not do so by itself deletes what is too old.
 const EXPIRE_EVERY: Duration = Duration::from_secs(6 * 3600);
 
+/// When so many are refused one after the other, it is not the batches.
+const REFUSED_MAX: u32 = 8;
+
 /// Sends for one recorder.
 pub(super) struct Sender {
     fleet: Fleet,
     store: Option<AnyStore>,
     pause: Pause,
+    /// What was refused as it is, and when it is tried again.
+    refused: BTreeMap<Token, Pause>,
+    /// How many were refused since one was taken.
+    refused_in_row: u32,
     expired: Option<Instant>,
 }
 
@@ -28,13 +39,24 @@ impl Sender {
             fleet,
             store: None,
             pause: Pause::default(),
+            refused: BTreeMap::new(),
+            refused_in_row: 0,
             expired: None,
         }
     }
 
     /// Sends the next batch, if one waits and it is time; whether another one can be sent at once.
     pub(super) fn turn(&mut self, spool: &mut Spool, state: &FeedState, now: i64) -> bool {
-        let Some(one) = spool.first().filter(|_| self.pause.is_over()) else {
+        if !self.pause.is_over() {
+            return false;
+        }
+        if spool.size().0 == 0 {
+            // What was refused had to go for want of room.
+            self.refused.clear();
+            state.works(Part::Refused);
+        }
+        let is_due = |one: &Waiting| self.refused.get(&together(one)).is_none_or(Pause::is_over);
+        let Some(one) = spool.first_of(is_due) else {
             return false;
         };
         let batch = match spool.read(&one) {
@@ -54,8 +76,23 @@ impl Sender {
                 spool.remove(&one);
                 state.sent(now);
                 self.pause = Pause::default();
+                self.refused_in_row = 0;
+                self.refused.remove(&together(&one));
+                if self.refused.is_empty() {
+                    state.works(Part::Refused);
+                }
                 self.expire(now, state);
                 true
+            }
+            Err(error) if error.then() == Then::Leave => {
+                self.refused.entry(together(&one)).or_default().failed(Then::Leave);
+                state.refused(&error.to_string());
+                self.refused_in_row += 1;
+                let is_one_too_many = self.refused_in_row.is_multiple_of(REFUSED_MAX);
+                if is_one_too_many {
+                    self.pause.failed(Then::Leave);
+                }
+                !is_one_too_many
             }
             Err(error) => {
                 // Whatever is wrong with it is looked for anew.
@@ -108,19 +145,32 @@ impl Sender {
     }
 }
 
+/// What is refused together: who sees what came of an incident finds all that was recorded of it.
+fn together(one: &Waiting) -> Token {
+    match one.kind {
+        Kind::Evidence | Kind::Judgement => Token {
+            seq: 0,
+            ..one.token
+        },
+        Kind::Remedies | Kind::Minutes => one.token,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use std::collections::BTreeSet;
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::sync::mpsc::{Receiver, channel};
+    use std::sync::{Arc, Mutex};
 
+    use fleet::any_store::Access;
+    use fleet::gateway::Gateway;
     use fleet::row::{HealthRow, Seconds};
-    use fleet::{Batch, Token};
 
     use super::*;
     use crate::feed::config::FleetConfig;
-    use crate::feed::spool::Kind;
 
     /// What a server does with an insert.
     #[derive(Clone, Copy)]
@@ -262,5 +312,157 @@ mod tests {
         assert!(!sender.turn(&mut spool, &state, 7));
         assert_eq!((state.now().lost, state.now().sent), ([1, 0, 0, 0], 0));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    /// Tokens that a gateway has, and lives (`boot`) whose batches it refuses.
+    #[derive(Default)]
+    struct Behind {
+        taken: Vec<Token>,
+        refused: BTreeSet<u64>,
+    }
+
+    /// A gateway that refuses what it is told to, and a sender to it.
+    fn gateway() -> (Sender, Arc<Mutex<Behind>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let behind = Arc::new(Mutex::new(Behind::default()));
+        let known = behind.clone();
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let mut request = Vec::new();
+                let mut byte = [0];
+                while !request.ends_with(b"\r\n\r\n") {
+                    stream.read_exact(&mut byte).unwrap();
+                    request.push(byte[0]);
+                }
+                let head = String::from_utf8(request).unwrap();
+                let mut lines = head.lines();
+                let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
+                let mut body = vec![0; length.unwrap().parse().unwrap()];
+                stream.read_exact(&mut body).unwrap();
+                let token = fleet::batch_bytes::from_bytes(&body).unwrap().token;
+                let mut behind = known.lock().unwrap();
+                let status = match behind.refused.contains(&token.boot) {
+                    true => "403 Forbidden",
+                    false => {
+                        behind.taken.push(token);
+                        "200 OK"
+                    }
+                };
+                let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        let gateway = Gateway::parse(&format!("gateway+http://127.0.0.1:{port}")).unwrap();
+        let fleet = Fleet {
+            place: Place::Gateway(gateway.with_access(Access {
+                password: Some("ffg_0".to_owned()),
+                ..Access::default()
+            })),
+            name: "a gateway".to_owned(),
+            salt_file: "/x".into(),
+            cluster: String::new(),
+            spool_bytes: 1 << 20,
+            frames: None,
+        };
+        (Sender::new(fleet), behind)
+    }
+
+    fn add(spool: &mut Spool, kind: Kind, boot: u64, seq: u64) {
+        let mut batch = Batch::new(Token {
+            host_id: 1,
+            boot,
+            seq,
+        });
+        batch.push(&HealthRow {
+            ts: Seconds(1_795_000_000),
+            ..HealthRow::default()
+        });
+        spool.push(kind, 60, &batch).unwrap();
+    }
+
+    /// As the feed does it; how many turns it took.
+    fn send(sender: &mut Sender, spool: &mut Spool, state: &FeedState) -> usize {
+        (0..100)
+            .take_while(|_| sender.turn(spool, state, 7))
+            .count()
+    }
+
+    #[test]
+    fn what_is_refused_as_it_is_holds_up_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut spool, state) = (
+            Spool::open(dir.path(), 1 << 20).unwrap(),
+            FeedState::default(),
+        );
+        let (mut sender, behind) = gateway();
+        behind.lock().unwrap().refused.insert(66);
+        for (kind, boot, seq) in [
+            (Kind::Evidence, 66, 0),
+            (Kind::Judgement, 66, 9),
+            (Kind::Evidence, 77, 0),
+            (Kind::Judgement, 77, 9),
+            (Kind::Minutes, 2, 60),
+            (Kind::Minutes, 2, 120),
+        ] {
+            add(&mut spool, kind, boot, seq);
+        }
+        assert_eq!(send(&mut sender, &mut spool, &state), 5);
+        let taken = |behind: &Mutex<Behind>| -> Vec<(u64, u64)> {
+            let behind = behind.lock().unwrap();
+            let taken = behind.taken.iter();
+            taken.map(|token| (token.boot, token.seq)).collect()
+        };
+        assert_eq!(taken(&behind), [(77, 0), (77, 9), (2, 60), (2, 120)]);
+        // What came of an incident does not come before what was recorded of it.
+        assert_eq!(spool.size().0, 2);
+        let now = state.now();
+        assert_eq!((now.sent, now.failures, now.lost), (4, 1, [0; 4]));
+        assert!(now.trouble.is_some_and(|why| why.contains("403")));
+        // Not before its time, which is longer each time.
+        assert_eq!(send(&mut sender, &mut spool, &state), 0);
+        let mut pauses = Vec::new();
+        for _ in 0..3 {
+            let pause = sender.refused.values_mut().next().unwrap();
+            pauses.push(pause.length.as_secs());
+            pause.end();
+            assert_eq!(send(&mut sender, &mut spool, &state), 1);
+        }
+        assert_eq!(pauses, [30, 60, 120]);
+        // Somebody permits it.
+        behind.lock().unwrap().refused.clear();
+        sender.refused.values_mut().for_each(Pause::end);
+        assert_eq!(send(&mut sender, &mut spool, &state), 2);
+        assert_eq!(taken(&behind)[4..], [(66, 0), (66, 9)]);
+        assert_eq!((spool.size().0, state.now().trouble), (0, None));
+    }
+
+    #[test]
+    fn where_all_are_refused_it_is_asked_seldom() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut spool, state) = (
+            Spool::open(dir.path(), 1 << 20).unwrap(),
+            FeedState::default(),
+        );
+        let (mut sender, behind) = gateway();
+        behind.lock().unwrap().refused.insert(2);
+        for seq in 1..=20 {
+            add(&mut spool, Kind::Minutes, 2, seq * 60);
+        }
+        assert_eq!(send(&mut sender, &mut spool, &state), 7);
+        assert_eq!(send(&mut sender, &mut spool, &state), 0);
+        assert_eq!(state.now().failures, 8);
+        assert!(!sender.pause.is_over());
+        sender.pause.end();
+        assert_eq!(send(&mut sender, &mut spool, &state), 7);
+        assert_eq!(sender.pause.length.as_secs(), 60);
+        behind.lock().unwrap().refused.clear();
+        sender.pause.end();
+        // Those that were not tried yet, and then the others in their time.
+        assert_eq!(send(&mut sender, &mut spool, &state), 4);
+        sender.refused.values_mut().for_each(Pause::end);
+        assert_eq!(send(&mut sender, &mut spool, &state), 16);
+        assert_eq!((spool.size().0, state.now().lost), (0, [0; 4]));
+        assert_eq!(behind.lock().unwrap().taken.len(), 20);
+        assert!(sender.refused.is_empty());
     }
 }

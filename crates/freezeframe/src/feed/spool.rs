@@ -172,9 +172,15 @@ impl Spool {
         lost.push(one);
     }
 
+    /// What is sent next, of those that are wanted.
+    pub(super) fn first_of(&self, wanted: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        self.waiting.keys().find(|one| wanted(one)).copied()
+    }
+
     /// What is sent next.
+    #[cfg(test)]
     pub(super) fn first(&self) -> Option<Waiting> {
-        self.waiting.keys().next().copied()
+        self.first_of(|_| true)
     }
 
     /// A batch that waits; none when its file was cut off, damaged, or taken away.

@@ -29,7 +29,7 @@ impl Pause {
     pub(crate) fn failed(&mut self, then: Then) {
         let least = match then {
             Then::Retry => MIN,
-            Then::BackOff | Then::Stop => BUSY_MIN,
+            Then::BackOff | Then::Stop | Then::Leave => BUSY_MIN,
         };
         self.length = (self.length * 2).clamp(least, MAX);
         // Hundreds of recorders lost it at the same moment: half of the pause is by chance.

@@ -197,7 +197,7 @@ fn who_means_harm_is_refused_and_costs_others_nothing() {
     // Somebody else's rows, somebody else's token, none of ours.
     let batch = minute("db1", 1);
     let foreign = failure(&other, &batch);
-    assert_eq!(foreign.then, Then::Stop);
+    assert_eq!(foreign.then, Then::Leave);
     assert!(
         foreign.said.contains("'db2'") && foreign.said.contains("'db1'"),
         "{foreign}"

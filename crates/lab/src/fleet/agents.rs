@@ -249,7 +249,7 @@ impl Senders<'_> {
         });
         let begin = Instant::now();
         while let Err(failure) = client.insert(&batch) {
-            if failure.then == Then::Stop || begin.elapsed() > TRIES {
+            if matches!(failure.then, Then::Stop | Then::Leave) || begin.elapsed() > TRIES {
                 return Err(failure.into());
             }
             self.sent.again.fetch_add(1, Ordering::Relaxed);
