@@ -35,6 +35,7 @@ mod text;
 mod values;
 mod variables;
 pub(crate) mod well_known;
+mod word_set;
 mod wordwise;
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::foreign::Foreign;
 use super::leak::Leak;
+use super::word_set::WordSet;
 use super::{variables, well_known};
 
 /// What a name names. It shows in front of what stands for it.
@@ -263,7 +264,7 @@ impl<'a> Pseudonyms<'a> {
             .collect();
         Names {
             sweep: self.sweep,
-            own: self.own,
+            own: WordSet::of(&self.own),
             unsearched,
         }
     }
@@ -317,7 +318,7 @@ impl Sweep {
 pub struct Names {
     sweep: Option<Sweep>,
     /// Words of the server itself, in lower case.
-    pub(super) own: HashSet<String>,
+    pub(super) own: WordSet,
     /// Names that servers and kernels use as words themselves, or shorter than three characters: they
     /// were replaced where they stand as names, and searching for them would say nothing.
     pub unsearched: Vec<String>,

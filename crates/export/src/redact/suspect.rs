@@ -4,12 +4,12 @@
 //! another. It cannot find those that nobody met: these forms do, and they do not ask where a text
 //! came from.
 
-use std::collections::HashSet;
 use std::net::Ipv4Addr;
 
 use super::forms::Form as Ready;
 use super::leak::Leak;
 use super::pseudonyms::{Names, is_pseudonym};
+use super::word_set::WordSet;
 use super::{names, paths, well_known};
 
 /// A form, and whether what it found may stay. Each has it in the group `it`.
@@ -19,7 +19,7 @@ struct Form {
     /// Whether a text may have it at all: most have none, and need no regular expression for that.
     may_be: fn(&str) -> bool,
     form: &'static str,
-    may_stay: fn(&HashSet<String>, &str) -> bool,
+    may_stay: fn(&WordSet, &str) -> bool,
 }
 
 /// Fewer hexadecimal digits in a row are those of an address.
@@ -133,7 +133,7 @@ impl Names {
 }
 
 /// The first thing in a text that can only be somebody's. `own` are words of servers, in lower case.
-fn find(own: &HashSet<String>, text: &str) -> Option<Leak> {
+fn find(own: &WordSet, text: &str) -> Option<Leak> {
     FORMS.iter().zip(&COMPILED).find_map(|(form, compiled)| {
         if !(form.may_be)(text) {
             return None;

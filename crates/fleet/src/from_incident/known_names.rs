@@ -26,10 +26,10 @@ pub(super) struct Known {
     host: String,
     server: Server,
     version: String,
-    /// By the signal's name.
-    signals: HashMap<String, String>,
-    /// By the fact's name: its values, and the fact that stands for each.
-    facts: HashMap<String, Vec<(String, Fact)>>,
+    /// By the signal's name what stands for it, where that is another: most keep theirs.
+    signals: HashMap<String, Option<String>>,
+    /// By the fact's name: its values, and the fact that stands for each, where that is another.
+    facts: HashMap<String, Vec<(String, Option<Fact>)>>,
     absent: HashMap<Absent, Absent>,
     /// What must be in no row.
     names: Names,
@@ -75,7 +75,8 @@ impl KnownNames {
 impl Known {
     /// What stands for this signal.
     pub(super) fn signal(&self, name: &str) -> Option<&str> {
-        self.signals.get(name).map(String::as_str)
+        let (own, other) = self.signals.get_key_value(name)?;
+        Some(other.as_deref().unwrap_or(own))
     }
 
     /// The history with what is known; none where something of it is not.
@@ -90,9 +91,11 @@ impl Known {
         let fact = |timed: &TimedFact| {
             let mut values = self.facts.get(&timed.fact.name)?.iter();
             let (_, renamed) = values.find(|(value, _)| *value == timed.fact.value)?;
-            let mut timed = timed.clone();
-            timed.fact.clone_from(renamed);
-            Some(timed)
+            let fact = renamed.as_ref().unwrap_or(&timed.fact);
+            Some(TimedFact {
+                at: timed.at,
+                fact: fact.clone(),
+            })
         };
         let absent = |timed: &TimedAbsent| {
             let mut timed = timed.clone();
@@ -149,12 +152,18 @@ impl Known {
         let renamed = done.incident;
         let signals = looked_at.timeline.series.into_iter();
         let signals = signals.zip(renamed.timeline.series);
-        let signals = signals.map(|(one, renamed)| (one.name, renamed.name));
-        let mut facts: HashMap<String, Vec<(String, Fact)>> = HashMap::new();
+        let signals = signals.map(|(one, renamed)| {
+            let other = (renamed.name != one.name).then_some(renamed.name);
+            (one.name, other)
+        });
+        let mut facts: HashMap<String, Vec<(String, Option<Fact>)>> = HashMap::new();
         for (one, renamed) in looked_at.facts.into_iter().zip(renamed.facts) {
-            let values = facts.entry(one.fact.name).or_default();
+            let other = (renamed.fact != one.fact).then_some(renamed.fact);
+            // Nearly all have one value.
+            let values = facts.entry(one.fact.name);
+            let values = values.or_insert_with(|| Vec::with_capacity(1));
             if !values.iter().any(|(value, _)| *value == one.fact.value) {
-                values.push((one.fact.value, renamed.fact));
+                values.push((one.fact.value, other));
             }
         }
         let absent = looked_at.absent.into_iter().zip(renamed.absent);
@@ -184,9 +193,9 @@ impl Known {
     /// they come.
     fn check_signals(&self) -> Result<(), Refused> {
         let mut batch = Batch::new(Token::default());
-        for signal in self.signals.values() {
+        for (name, other) in &self.signals {
             batch.push(&SignalRow {
-                signal: signal.clone(),
+                signal: other.as_ref().unwrap_or(name).clone(),
                 ..SignalRow::default()
             });
         }
