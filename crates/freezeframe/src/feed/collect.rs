@@ -191,25 +191,29 @@ impl Collector {
         }
         let (onset, duration) = (rows.incident.onset.0, rows.incident.duration_ms);
         let (begin, end) = (onset / 1000, (onset + i64::from(duration)) / 1000);
-        let seconds = self.seconds_around(&rows.host.host_id, begin..end);
-        let mut push = |kind, batch: &Batch| {
-            let lost = spool.push(kind, begin, batch).map_err(wait)?;
+        let mut push = |kind, batch: Batch| {
+            let lost = spool.push(kind, begin, &batch).map_err(wait)?;
             state.lost_for_room(&lost);
-            Ok::<_, Trouble>(())
+            Ok::<_, Trouble>(batch.token)
         };
-        let evidence = rows.evidence();
-        push(Kind::Evidence, &evidence)?;
-        push(Kind::Judgement, &rows.judgement())?;
+        // Each is gone before the next is made: an incident may have ten thousand rows.
+        let token = push(Kind::Evidence, rows.evidence())?;
+        push(Kind::Judgement, rows.judgement())?;
+        let host = rows.host.clone();
+        drop(rows);
+        let seconds = self.seconds_around(&host.host_id, begin..end);
         if !seconds.is_empty() {
             // Another number than the incident's own batches have.
             let mut batch = Batch::new(Token {
                 seq: u64::MAX,
-                ..evidence.token
+                ..token
             });
-            batch.extend(&seconds);
-            push(Kind::Minutes, &batch)?;
+            for row in seconds {
+                batch.push(&row);
+            }
+            push(Kind::Minutes, batch)?;
         }
-        Ok((end, rows.host))
+        Ok((end, host))
     }
 
     /// The minutes around a stall that were sent without their seconds.
