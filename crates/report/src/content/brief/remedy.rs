@@ -98,7 +98,10 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         step = format!("{}{OTHERWISE}{next}", step_alone.trim_end_matches('.'));
     }
     let (short, has_looked) = without_look(&step);
-    let undo = undo(&paired, (index, chosen), remedy.undo.first());
+    let undo = match ends_session(&step) {
+        true => undo_of_kill(&remedy.undo),
+        false => undo(&paired, (index, chosen), remedy.undo.first()),
+    };
     let is_noted = undo.is_some_and(|undo| undo.contains("noted"));
     let says = sentence(shortened(&short, STEP_MAX));
     let note = match is_noted && (has_looked || index > 0) && !says.starts_with("Note ") {
@@ -288,6 +291,13 @@ fn kill_risk(risk: &str) -> &str {
     about.unwrap_or(KILL_RISK)
 }
 
+/// What is to be done again after something was ended: no other line takes that back.
+fn undo_of_kill(undo: &[String]) -> Option<&str> {
+    const ABOUT: [&str; 4] = ["kill", "Kill", "aborted", " again"];
+    let is_about = |line: &&String| ABOUT.iter().any(|word| line.contains(word));
+    undo.iter().find(is_about).map(String::as_str)
+}
+
 /// How a step is taken back: the line that names what it changes, or what the look before it looked at; else the first
 /// line, where that is about no other step.
 fn undo<'r>(
@@ -433,6 +443,35 @@ mod tests {
             says,
             "When a debugger is attached, end it: <code>grep <span class=\"whole\">-E</span> TracerPid \
              /proc/7/status</code>. Otherwise: <code>kill <span class=\"whole\">-CONT</span> 7</code>."
+        );
+    }
+
+    #[test]
+    fn what_was_ended_is_begun_again_and_nothing_else() {
+        let undo = |undo: &[&str]| {
+            let finding = Finding {
+                level: Level::Certain,
+                remedy: diagnosis::Remedy {
+                    now: vec!["It holds the lock: connection 7: KILL 7".to_owned()],
+                    undo: undo.iter().map(|line| (*line).to_owned()).collect(),
+                    ..diagnosis::Remedy::default()
+                },
+                ..Finding::default()
+            };
+            let lines = first(&Server::default(), &finding);
+            let mut lines = lines.iter().map(|line| line.plain());
+            lines.find_map(|line| line.strip_prefix("Undo: ").map(str::to_owned))
+        };
+        let of_holder = "UNLOCK TABLES in the session that holds the lock";
+        let of_backup = "An aborted backup must be run again";
+        assert_eq!(
+            undo(&[of_holder, of_backup]).as_deref(),
+            Some("An aborted backup must be run again.")
+        );
+        assert_eq!(undo(&[of_holder]), None);
+        assert_eq!(
+            undo(&["A killed DDL must be run again", of_backup]).as_deref(),
+            Some("A killed DDL must be run again.")
         );
     }
 
