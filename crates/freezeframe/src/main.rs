@@ -29,6 +29,7 @@ mod locks;
 mod man;
 mod meaning;
 mod memory;
+mod newest;
 mod of_service;
 mod own_recorder;
 mod profile;

@@ -279,12 +279,8 @@ pub(crate) struct Record {
 #[derive(Debug, Args)]
 #[command(after_help = explain_help())]
 pub(crate) struct Explain {
-    /// An incident, or what other tools captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input
-    #[arg(
-        value_name = "PATH",
-        required_unless_present = "at",
-        conflicts_with = "at"
-    )]
+    /// An incident, or what other tools captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input [default: the newest incident]
+    #[arg(value_name = "PATH", conflicts_with = "at")]
     pub(crate) paths: Vec<PathBuf>,
     /// Explain this time of the history, stall or not: 03:12, '2026-11-20 14:00', 10m (ago)
     #[arg(long, value_name = "MOMENT")]
@@ -321,6 +317,7 @@ pub(crate) struct Explain {
 /// Examples, and the names of the formats that are recognised.
 fn explain_help() -> String {
     const EXAMPLES: &str = "Examples:
+  freezeframe explain                                   the newest incident
   freezeframe explain x.frame                           the cause, and what to do
   freezeframe explain x.frame --full                    with all evidence
   freezeframe explain x.frame --json | jq '.findings[].cause'

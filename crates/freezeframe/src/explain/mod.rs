@@ -15,6 +15,7 @@ use cli::output;
 use diagnosis::{Level, SourceRead, Verdict, diagnose_closely, order_by_times};
 use model::{Absent, Incident, Reason};
 use report::HtmlOptions;
+use rustix::fs::{FileType, fstat};
 use store::{LoadedIncident, write_private};
 
 use crate::args::Explain;
@@ -22,7 +23,8 @@ use crate::captures::{self, OpenedCaptures, OpenedInput, STALK_COLLECTION};
 use crate::config::Config;
 use crate::fleet::known::{KnownInFleet, known};
 use crate::fleet::store_url;
-use crate::{causes, shell};
+use crate::newest::newest;
+use crate::{causes, of_service, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
 const NOT_NAMED: u8 = 3;
@@ -36,10 +38,14 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     refuse_history(args)?;
     let fleet = args.fleet.as_deref().map(|url| store(url, &config));
     let fleet = fleet.transpose().map_err(cli::usage)?;
+    let paths = match args.paths.is_empty() && args.at.is_none() {
+        true => vec![newest_incident(&config)?],
+        false => args.paths.clone(),
+    };
     if let Some(page) = &args.html {
-        refuse_loss(page, &args.paths)?;
+        refuse_loss(page, &paths)?;
     }
-    if let (Some(page), [first, second]) = (&args.html, &args.paths[..])
+    if let (Some(page), [first, second]) = (&args.html, &paths[..])
         && [first, second]
             .into_iter()
             .all(|path| captures::is_incident_file(path))
@@ -48,9 +54,9 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     }
     let (incident, mut verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),
-        None => match captures::open_input(&args.paths)? {
+        None => match captures::open_input(&paths)? {
             OpenedInput::Incident(loaded, file) => recorded(*loaded, file.filter(|_| !args.json)),
-            OpenedInput::Captures(found) => imported(&found, &args.paths)?,
+            OpenedInput::Captures(found) => imported(&found, &paths)?,
         },
     };
     let known = fleet.and_then(|(url, access)| in_fleet(&url, access, &mut verdict));
@@ -236,6 +242,20 @@ fn refuse_history(args: &Explain) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The incident that is meant by nothing: who comes in the night wants to know of the last stall.
+fn newest_incident(config: &Config) -> Result<PathBuf> {
+    let given = fstat(std::io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if matches!(given, Ok(FileType::Fifo | FileType::RegularFile)) {
+        return Err(cli::usage(anyhow!(
+            "nothing is named: for standard input say - (freezeframe explain -), for the newest incident its file"
+        )));
+    }
+    let dir = of_service::directory(config, None);
+    let path = newest(&dir, "an incident or captures").map_err(cli::usage)?;
+    output::note(&format!("the newest incident: {}", path.display()));
+    Ok(path)
 }
 
 /// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.

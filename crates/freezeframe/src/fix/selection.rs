@@ -6,10 +6,11 @@ use anyhow::{Result, anyhow, bail};
 use cli::{output, usage};
 use diagnosis::{Cause, Finding, Level, Remedy, advise};
 use model::{FixAction, Incident};
-use store::{read_incident, read_summary};
+use store::read_incident;
 
 use crate::args::Fix;
 use crate::config::Config;
+use crate::newest::newest;
 use crate::{causes, explain, of_service};
 
 /// A cause, and where it was found.
@@ -80,7 +81,10 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
                 Some(cause) => return Ok(Some(by_name(cause))),
                 None => return Err(no_cause(id)),
             },
-            None => newest(&of_service::directory(config, None))?,
+            None => newest(
+                &of_service::directory(config, None),
+                "an incident or a cause",
+            )?,
         },
     };
     let loaded = read_incident(&path)?;
@@ -150,35 +154,6 @@ fn alike(id: &str) -> String {
     match alike.is_empty() {
         true => String::new(),
         false => format!("; did you mean {}?", alike.join(", ")),
-    }
-}
-
-/// The incident with the latest onset.
-fn newest(dir: &Path) -> Result<PathBuf> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) => bail!(
-            "{}: cannot list incidents: {error}; name an incident or a cause",
-            dir.display()
-        ),
-    };
-    let newest = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.ends_with(".frame") && !name.starts_with('.')
-        })
-        .filter_map(|path| {
-            let summary = read_summary(&path).ok()?;
-            Some((summary.clock.wall_ms(summary.stall.onset), path))
-        })
-        .max();
-    match newest {
-        Some((_, path)) => Ok(path),
-        None => bail!(
-            "no incidents in {}; name an incident or a cause",
-            dir.display()
-        ),
     }
 }
 

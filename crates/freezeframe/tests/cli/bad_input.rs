@@ -282,7 +282,38 @@ fn a_host_without_an_address_is_told_before_anything_begins() {
 #[test]
 fn wrong_arguments_exit_with_two() {
     assert_eq!(run(&["record", "--for", "soon"]).status.code(), Some(2));
-    assert_eq!(run(&["explain"]).status.code(), Some(2));
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("freezeframe.toml");
+    std::fs::write(&config, format!("dir = {:?}\n", dir.path())).unwrap();
+    let config = config.to_str().unwrap();
+    let none = "name an incident or captures";
+    one_line_with(2, &["explain", "--config", config], &[none]);
+}
+
+#[test]
+fn the_newest_incident_is_explained_where_none_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("freezeframe.toml");
+    std::fs::write(&config, format!("dir = {:?}\n", dir.path())).unwrap();
+    let mut incident = testbed::made_incident(&testbed::IncidentSize::small());
+    store::write_incident(&incident, dir.path()).unwrap();
+    incident.clock.wall_at_zero_ms += 3_600_000;
+    "3306-newer".clone_into(&mut incident.id);
+    let newer = store::write_incident(&incident, dir.path()).unwrap();
+    let mut command = crate::harness::freezeframe();
+    command.args(["explain", "--config"]).arg(&config);
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(newer.to_str().unwrap()), "{said}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("users felt"), "{told}");
+    // What is piped into it is meant to be read.
+    command.stdin(std::process::Stdio::piped());
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("freezeframe explain -"), "{said}");
 }
 
 /// Also those that only we can tell to be wrong, in every command: a script tells a mistake of its own from a failure.
