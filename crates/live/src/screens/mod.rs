@@ -225,7 +225,12 @@ fn when(view: &View<'_>) -> String {
     let model = view.model;
     let is_newest = view.state.at_wall_ms.is_none();
     let zone = if model.clock().is_known() { " UTC" } else { "" };
-    let moment = match view.columns >= 100 {
+    // What was recorded some day is told with it; what is followed is of now.
+    let dated_from = match model.kind {
+        RecordingKind::Recorder => 100,
+        _ => 80,
+    };
+    let moment = match view.columns >= dated_from {
         true => format!("{}{zone}", view.date(view.at)),
         false => format!("{}{zone}", view.clock(view.at)),
     };
