@@ -78,7 +78,8 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
     let mut paths = Vec::new();
     for asking in asked {
         let capture = &asking.capture;
-        let path = dir.join(format!("{}.frame", capture.id));
+        let places = places_of(dir, capture);
+        let there = || places.iter().find(|path| path.exists());
         output::note(&format!(
             "{}: recording an incident for {:.0} s; Ctrl-C stops only the waiting",
             capture.server,
@@ -87,14 +88,18 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
         let due = Instant::now() + Duration::from_millis(capture.for_ms) + STILL_THERE;
         let mut is_late = false;
         let mut look = Instant::now() + STILL_THERE;
-        while !path.exists() {
+        let path = loop {
+            if let Some(path) = there() {
+                break path.clone();
+            }
+            let due_there = places.last().map_or(dir, PathBuf::as_path).display();
             if stop.load(Ordering::Relaxed) {
-                bail!("stopped waiting; the incident will be {}", path.display());
+                bail!("stopped waiting; the incident will be {due_there}");
             }
             if Instant::now() >= look {
                 look = Instant::now() + STILL_THERE;
-                if !control::is_there(&asking.socket) && !path.exists() {
-                    bail!("the recorder has ended without writing {}", path.display());
+                if !control::is_there(&asking.socket) && there().is_none() {
+                    bail!("the recorder has ended without writing {due_there}");
                 }
             }
             if Instant::now() >= due && !std::mem::replace(&mut is_late, true) {
@@ -104,10 +109,18 @@ fn by_recorders(asked: &[PendingCapture], dir: &Path, stop: &AtomicBool) -> Resu
                 ));
             }
             std::thread::sleep(POLL);
-        }
+        };
         paths.push(path);
     }
     Ok(paths)
+}
+
+/// Where the file of an incident may be: in the recorder's directory, or in that of a server with a name.
+fn places_of(dir: &Path, capture: &control::Capture) -> Vec<PathBuf> {
+    let name = format!("{}.frame", capture.id);
+    let of_target = dir.join(store::TARGETS_DIR).join(&capture.server);
+    let of_target = of_target.is_dir().then(|| of_target.join(&name));
+    std::iter::once(dir.join(&name)).chain(of_target).collect()
 }
 
 /// Whoever captures waits for nothing else: a directory that takes no file is told before, not after.

@@ -118,7 +118,8 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
     let dir = parent.unwrap_or(Path::new(".")).to_owned();
     let recording = config.recorder(dir.clone())?;
     let label = recorded::history_label(path).unwrap_or_default();
-    let (of_recorder, of_stalls, of_threads) = (dir.clone(), dir.clone(), dir.clone());
+    let dirs = recorder_dirs(&dir);
+    let (of_recorder, of_stalls, of_threads) = (dirs.clone(), dirs.clone(), dirs);
     let same = label.clone();
     Ok(Box::new(History::new(HistoryOptions {
         path: path.to_owned(),
@@ -127,26 +128,46 @@ fn history(path: &Path, config: &Config) -> Result<Box<dyn Source + Send>> {
         before_ms: recording.before_ms,
         diagnose: Box::new(|incident| diagnose_closely(incident, causes::catalogue())),
         noted: Box::new(noted_in(of_stalls)),
-        ask: Box::new(move || control::now(&of_recorder, &label)),
-        stacks: Box::new(move |for_ms| control::stacks(&of_threads, &same, for_ms)),
+        ask: Box::new(move || {
+            let mut dirs = of_recorder.iter();
+            dirs.find_map(|dir| control::now(dir, &label))
+        }),
+        stacks: Box::new(move |for_ms| {
+            let mut dirs = of_threads.iter();
+            dirs.find_map(|dir| control::stacks(dir, &same, for_ms))
+        }),
         now: || jiff::Timestamp::now().as_millisecond(),
     })))
 }
 
+/// Where a history's recorder has its socket and its list of stalls: beside it, and for a server with a name in the
+/// recorder's own directory, two above.
+fn recorder_dirs(dir: &Path) -> Vec<PathBuf> {
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let targets = dir.parent().filter(|above| {
+        above
+            .file_name()
+            .is_some_and(|name| name == store::TARGETS_DIR)
+    });
+    let own = targets.and_then(Path::parent).map(Path::to_owned);
+    std::iter::once(dir.clone()).chain(own).collect()
+}
+
 /// The same, read again when more was written.
-fn noted_in(dir: PathBuf) -> impl FnMut() -> Option<Vec<NotedStall>> {
+fn noted_in(dirs: Vec<PathBuf>) -> impl FnMut() -> Option<Vec<NotedStall>> {
     let mut known = None;
     move || {
-        let stamp = episodes::stamp(&dir);
+        let stamp: Vec<_> = dirs.iter().map(|dir| episodes::stamp(dir)).collect();
         let of_stamp = known.take().filter(|(of, _)| *of == stamp);
-        let (_, stalls) = known.insert(of_stamp.unwrap_or_else(|| (stamp, noted(&dir))));
+        let (_, stalls) = known.insert(of_stamp.unwrap_or_else(|| (stamp, noted(&dirs))));
         stalls.clone()
     }
 }
 
 /// What recorders wrote down of the stalls that they noticed.
-fn noted(dir: &Path) -> Option<Vec<NotedStall>> {
-    let stalls = episodes::read(dir).into_iter().map(|stall| NotedStall {
+fn noted(dirs: &[PathBuf]) -> Option<Vec<NotedStall>> {
+    let all = dirs.iter().flat_map(|dir| episodes::read(dir));
+    let stalls = all.map(|stall| NotedStall {
         server: stall.server,
         onset_wall_ms: stall.onset_ms,
         trigger_wall_ms: stall.trigger_ms,
@@ -194,4 +215,31 @@ fn recording(paths: &[PathBuf]) -> Result<Box<dyn Source + Send>> {
         }
     };
     Ok(Box::new(Recording::new(model)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recorder_of_a_named_server_is_two_directories_above() {
+        let dirs = |dir: &str| recorder_dirs(Path::new(dir));
+        assert_eq!(
+            dirs("/var/lib/freezeframe/targets/shop"),
+            [
+                PathBuf::from("/var/lib/freezeframe/targets/shop"),
+                PathBuf::from("/var/lib/freezeframe"),
+            ]
+        );
+        assert_eq!(
+            dirs("/var/lib/freezeframe"),
+            [PathBuf::from("/var/lib/freezeframe")]
+        );
+        // Where it was changed to.
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            dirs("targets/shop"),
+            [here.join("targets/shop"), here.clone()]
+        );
+    }
 }

@@ -278,6 +278,43 @@ fn keys_are_answered_while_the_server_is_stopped() {
     assert!(terminal.ends().success());
 }
 
+/// The files of a server with a name are below the directory in which its recorder is asked.
+#[test]
+fn a_server_with_a_name_is_followed_and_captured() {
+    let server = server(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("targets.toml");
+    let target = format!(
+        "[[targets]]\nname = 'shop'\nuser = 'root'\nsocket = '{}'\n",
+        server.socket().display()
+    );
+    std::fs::write(&file, target).unwrap();
+    let state = dir.path().join("state");
+    let recorder = Recorder::start_named("--targets", &file, &state, &["--no-html"]);
+    recorder.warm_up(12);
+    let state = state.to_str().unwrap();
+    let mut terminal = Terminal::start(&["live", "--dir", state], &[]);
+    terminal.shows("1", "LIVE");
+    terminal.press("q");
+    assert!(terminal.ends().success());
+    let mut capture = freezeframe()
+        .args(["capture", "--label", "shop", "--for", "1s", "--dir", state])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = capture.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > end {
+            capture.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(status.success(), "{status}: its file was not found");
+}
+
 #[test]
 fn without_a_terminal_there_are_lines() {
     let dir = tempfile::tempdir().unwrap();
