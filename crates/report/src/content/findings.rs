@@ -84,6 +84,9 @@ pub(crate) fn sections(context: &Context<'_>, finding: &Finding) -> Vec<(PageCol
         .collect()
 }
 
+/// How a line goes on that says which signals are missing.
+const TAKEN_BY: &str = "; taken by ";
+
 /// What is not known, with names for people in place of those of signals and settings.
 fn in_words(lines: &[String]) -> Vec<String> {
     let word = |word: &str| {
@@ -96,7 +99,12 @@ fn in_words(lines: &[String]) -> Vec<String> {
     };
     let lines = lines.iter();
     lines
-        .map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" "))
+        .map(|line| {
+            // Behind it stand tables and files, which are looked for by their own names.
+            let (signals, taken_by) = line.split_at(line.find(TAKEN_BY).unwrap_or(line.len()));
+            let signals: Vec<String> = signals.split(' ').map(word).collect();
+            signals.join(" ") + taken_by
+        })
         .collect()
 }
 
@@ -273,12 +281,14 @@ mod tests {
         let lines = [
             "status.Questions, probe.connect_us are not in the record; taken by SHOW GLOBAL STATUS",
             "semaphores is not in the record",
+            "sessions.compressed is not in the record; taken by performance_schema.status_by_thread, where performance_schema is on",
         ];
         assert_eq!(
             in_words(&lines.map(str::to_owned)),
             [
                 "Questions, connect (probe latency) are not in the record; taken by SHOW GLOBAL STATUS",
                 "semaphores is not in the record",
+                "compressed (which sessions use compression) is not in the record; taken by performance_schema.status_by_thread, where performance_schema is on",
             ]
         );
     }
