@@ -104,10 +104,30 @@ fn history_path(args: &LiveView, config: &Config) -> Result<Option<PathBuf>> {
     match args.paths.as_slice() {
         [] => {
             let dir = config.directory(args.dir.as_deref());
-            recorded::history(&dir, args.server.as_deref()).map(Some)
+            let only = match &args.server {
+                None => only_recorded(&dir),
+                Some(_) => None,
+            };
+            only.map_or_else(|| recorded::history(&dir, args.server.as_deref()), Ok)
+                .map(Some)
         }
         [one] if recorded::history_label(one).is_some() => Ok(Some(one.clone())),
         _ => Ok(None),
+    }
+}
+
+/// Of several histories the one that is written now, where it is the only one: the others are of servers that are gone.
+fn only_recorded(dir: &Path) -> Option<PathBuf> {
+    let all = recorded::histories(dir);
+    let is_written = |(path, label): &(PathBuf, String)| {
+        let dirs = recorder_dirs(path.parent().unwrap_or(dir));
+        let mut told = dirs.iter().filter_map(|dir| control::now(dir, label));
+        told.any(|told| told.beat_age_ms.is_some())
+    };
+    let mut written = all.into_iter().filter(is_written);
+    match (written.next(), written.next()) {
+        (Some((path, _)), None) => Some(path),
+        _ => None,
     }
 }
 
