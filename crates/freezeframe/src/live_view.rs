@@ -89,14 +89,9 @@ fn hurry(is_short: bool) {
 fn records_nothing(args: &LiveView, config: &Config) -> bool {
     let is_named = !args.paths.is_empty() || args.dir.is_some();
     let dir = config.directory(None);
-    let has_history = || {
-        let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
-        let mut paths = entries.map(|entry| entry.path());
-        paths.any(|path| recorded::history_label(&path).is_some())
-    };
     // One that cannot be looked into is not empty.
     let is_readable = !dir.exists() || std::fs::read_dir(&dir).is_ok();
-    !is_named && is_readable && !has_history()
+    !is_named && is_readable && recorded::histories(&dir).is_empty()
 }
 
 /// The history that is meant: that of the directory where no file is named, or a file that is one.
@@ -239,7 +234,10 @@ fn recording(paths: &[PathBuf]) -> Result<Box<dyn Source + Send>> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::args::{Cli, Command};
 
     #[test]
     fn the_recorder_of_a_named_server_is_two_directories_above() {
@@ -261,5 +259,23 @@ mod tests {
             dirs("targets/shop"),
             [here.join("targets/shop"), here.clone()]
         );
+    }
+
+    #[test]
+    fn a_directory_with_named_servers_only_is_not_one_where_nobody_records() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = Config {
+            dir: Some(dir.path().to_owned()),
+            ..Config::default()
+        };
+        let line = ["freezeframe", "live"];
+        let Command::Live(args) = Cli::parse_from(line).command else {
+            unreachable!()
+        };
+        assert!(records_nothing(&args, &config));
+        let of_target = dir.path().join(store::TARGETS_DIR).join("shop");
+        std::fs::create_dir_all(&of_target).unwrap();
+        std::fs::write(of_target.join("history-shop.db"), "").unwrap();
+        assert!(!records_nothing(&args, &config));
     }
 }
