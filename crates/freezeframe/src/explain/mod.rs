@@ -52,6 +52,15 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     {
         return pair::page([first, second], page, args.exit_code);
     }
+    if let (Some(_), [first, second]) = (&args.html, &paths[..])
+        && first.is_dir()
+        && second.is_dir()
+    {
+        output::note(&format!(
+            "both directories are read as captures of one stall; to see two side by side, make an incident of each: freezeframe import {} -o a.frame",
+            argument(first)
+        ));
+    }
     let (incident, mut verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),
         None => match captures::open_input(&paths)? {

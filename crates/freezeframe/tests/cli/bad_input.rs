@@ -193,6 +193,28 @@ fn compare_says_what_it_takes_and_how_to_get_it() {
     );
 }
 
+/// Two incidents are shown side by side, and two directories of captures are one stall.
+#[test]
+fn two_directories_on_one_page_are_said_to_be_one_stall() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = |name: &str| {
+        let folder = dir.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let line = "2026-11-20T03:12:00Z 0 [Warning] Too many connections\n";
+        std::fs::write(folder.join("error.log"), line).unwrap();
+        folder.to_str().unwrap().to_owned()
+    };
+    let (first, second) = (folder("first"), folder("second"));
+    let output = run(&["explain", &first, &second, "--html", "-"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let told = format!("freezeframe import {first} -o a.frame");
+    assert!(
+        said.contains("captures of one stall") && said.contains(&told),
+        "{said}"
+    );
+}
+
 #[test]
 fn every_command_shows_how_it_is_used() {
     for command in [
