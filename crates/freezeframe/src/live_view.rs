@@ -189,18 +189,12 @@ fn noted(dirs: &[PathBuf]) -> Option<Vec<NotedStall>> {
         end_wall_ms: stall.end_ms,
         rule: stall.rule.unwrap_or_default(),
         says: stall.says.unwrap_or_default(),
-        cause: stall.cause.map(|id| title(&id)),
+        cause: stall.cause.map(|id| causes::title(&id)),
         is_captured: stall.incident.is_some(),
     });
     let mut stalls: Vec<NotedStall> = stalls.collect();
     stalls.order_by_key(|stall| stall.onset_wall_ms);
     (!stalls.is_empty()).then_some(stalls)
-}
-
-/// A cause as people call it.
-fn title(id: &str) -> String {
-    let cause = causes::catalogue().get(id);
-    cause.map_or_else(|| id.to_owned(), |cause| cause.title.clone())
 }
 
 /// What came of an incident, as `explain` judges it.

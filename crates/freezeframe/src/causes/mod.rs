@@ -36,6 +36,12 @@ pub(crate) fn catalogue() -> &'static Catalogue {
     &known().extended.catalogue
 }
 
+/// A cause as people call it; one that is known no more by its id.
+pub(crate) fn title(id: &str) -> String {
+    let cause = catalogue().get(id);
+    cause.map_or_else(|| id.to_owned(), |cause| cause.title.clone())
+}
+
 fn known() -> &'static Known {
     CATALOGUE.get_or_init(|| read_known(&directory(None, None)))
 }

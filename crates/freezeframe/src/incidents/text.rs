@@ -7,7 +7,7 @@ use cli::output::{self, plain, wrapped};
 use super::CapturedIncident;
 use crate::args::SortArg;
 use crate::episodes::Episode;
-use crate::shell;
+use crate::{causes, shell};
 
 /// Columns of a time with its zone.
 const WHEN: usize = 24;
@@ -150,7 +150,7 @@ fn not_captured(stalls: &[Episode], server: usize, width: usize) -> String {
         );
         let when = output::date(stall.onset_ms);
         let cause = match &stall.cause {
-            Some(cause) => format!("; cause: {cause}"),
+            Some(id) => format!("; cause: {}", causes::title(id)),
             None => String::new(),
         };
         let says = stall.says.as_deref().unwrap_or("no more is known");
@@ -189,7 +189,7 @@ mod tests {
         let text: Vec<&str> = told.split_whitespace().collect();
         let text = text.join(" ");
         assert!(
-            text.ends_with("the oldest for 1.3 s; cause: disk-full"),
+            text.ends_with("the oldest for 1.3 s; cause: Disk full"),
             "{told}"
         );
     }

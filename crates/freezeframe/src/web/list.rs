@@ -14,6 +14,7 @@ use super::index::{Entry, Index, Known};
 use super::query::Query;
 use super::terms;
 use crate::args::SortArg;
+use crate::causes;
 use crate::episodes::Episode;
 use crate::incidents::{self, Filter};
 use crate::queries::options::parse_time;
@@ -123,7 +124,8 @@ impl<'a> ListQuery<'a> {
     fn stalls<'k>(&self, known: &'k Known) -> Vec<(&'k String, &'k Episode)> {
         let words = self.filters.q.to_lowercase();
         let has_words = |server: &str, stall: &Episode| {
-            let texts = [&stall.cause, &stall.says, &stall.rule];
+            let title = stall.cause.as_deref().map(causes::title);
+            let texts = [&stall.cause, &title, &stall.says, &stall.rule];
             let texts = texts.into_iter().flatten().map(String::as_str);
             let mut all: String = texts.chain([server]).collect::<Vec<_>>().join(" ");
             all.make_ascii_lowercase();
@@ -217,7 +219,7 @@ fn not_captured(known: &Known, server: &str, stall: &Episode) -> Row {
         server: server.to_owned(),
         onset_ms: Some(stall.onset_ms),
         length_ms: length,
-        state: RowState::NotCaptured(stall.cause.clone()),
+        state: RowState::NotCaptured(stall.cause.as_deref().map(causes::title)),
         felt: stall.says.clone().unwrap_or_default(),
         found: None,
         history: around(known, server, stall.onset_ms, length),

@@ -162,7 +162,7 @@ fn incidents_are_listed_sorted_and_filtered() {
     // What was not captured is listed as ever, where it is asked for.
     let stall = "stalls that were noticed, but not captured\n";
     assert!(
-        all.contains(stall) && all.contains("40 sessions hang; cause: disk-full"),
+        all.contains(stall) && all.contains("40 sessions hang; cause: Disk full"),
         "{all}"
     );
     assert!(!list(&["--server", "3307"]).contains(stall));
