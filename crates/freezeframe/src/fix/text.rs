@@ -168,7 +168,7 @@ fn head(page: &mut Page, what: &SelectedCause, system: &System) {
         &system
             .server
             .as_ref()
-            .map_or_else(|| "not found".to_owned(), server),
+            .map_or_else(|| "none was looked at".to_owned(), server),
         Style::Plain,
     );
 }

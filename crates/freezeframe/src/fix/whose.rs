@@ -60,8 +60,8 @@ pub(super) fn found(
         }
     };
     let may_be = |target: &Target| {
-        let other = |incident: &Incident| !may_be_of(incident, target, &here);
-        target.other_host.is_some() || !incident.is_some_and(other)
+        target.other_host.is_some()
+            || incident.is_none_or(|incident| may_be_of(incident, target, &here))
     };
     let is_other = !all.iter().any(may_be);
     if !is_other {
@@ -140,11 +140,11 @@ fn unclear(labels: &[&str], other: Option<&Incident>, here: &str) -> String {
     match other {
         Some(incident) => {
             let of_host = match is_of_other_host(incident, here) {
-                true => format!(" of host {}", incident.host),
+                true => format!(" on {}", incident.host),
                 false => String::new(),
             };
             format!(
-                "server {}{of_host}, which the incident is of, is none of those here ({labels})",
+                "the incident is of server {}{of_host}, which is none of those that run here ({labels})",
                 incident.server.label
             )
         }
@@ -216,11 +216,11 @@ mod tests {
         for (here, words) in [
             (
                 "db1",
-                "server 3306, which the incident is of, is none of those here (3307)",
+                "the incident is of server 3306, which is none of those that run here (3307)",
             ),
             (
                 "laptop",
-                "server 3306 of host db1, which the incident is of, is none of those here (3307)",
+                "the incident is of server 3306 on db1, which is none of those that run here (3307)",
             ),
         ] {
             assert_eq!(unclear(&["3307"], Some(&incident), here), words);

@@ -199,8 +199,11 @@ fn what_an_incident_advises_is_for_its_own_server() {
             .arg(&config)
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), told)
+        let told = [output.stderr, output.stdout].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&told).into_owned(),
+        )
     };
     let apply = ["--apply", "--now", "--yes"];
     let here = recorder::host_name();
@@ -208,8 +211,8 @@ fn what_an_incident_advises_is_for_its_own_server() {
     let (code, told) = fix(&other, &[]);
     assert_eq!(code, Some(0), "{told}");
     assert!(
-        told.contains("server another, which the incident is of, is none of those here")
-            && told.contains("none was looked at"),
+        told.contains("the incident is of server another, which is none of those that run here")
+            && told.contains("  server    none was looked at\n"),
         "{told}"
     );
     let (code, told) = fix(&other, &apply);
