@@ -224,12 +224,13 @@ pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
     }
 }
 
-/// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,
-/// not only what somebody tells.
+/// Whether a finding that follows from this suspicion, or from any cause, is explained by it: something that was seen must
+/// point at it, not only what somebody tells.
 pub(crate) fn explains(suspicion: &Finding, symptom: &Cause) -> bool {
     let is_seen =
         |witness: &Witness| witness.id != LIKENESS && witness.source != Seen::Sentences.source();
-    let follows = symptom.effect_of.iter().any(|id| id == ANY_CAUSE);
+    let is_it = |id: &String| id == ANY_CAUSE || *id == suspicion.cause;
+    let follows = symptom.effect_of.iter().any(is_it);
     follows && suspicion.witnesses.iter().any(is_seen)
 }
 
