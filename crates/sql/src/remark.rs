@@ -175,7 +175,7 @@ impl Reader {
             // A function has a name in front.
             TokenKind::LeftParen if self.last == Last::Number => Some(start),
             TokenKind::RightParen | TokenKind::Semicolon => self.link(Last::Whole),
-            TokenKind::Dot => self.dot(start, rest),
+            TokenKind::Dot => self.dot(rest),
             TokenKind::Operator => self.operator(token.text, start, rest),
             _ => self.link(Last::Link),
         }
@@ -217,7 +217,7 @@ impl Reader {
     }
 
     /// `done. Then`; a point in a name has no blank behind it.
-    fn dot(&mut self, start: usize, rest: &str) -> Option<usize> {
+    fn dot(&mut self, rest: &str) -> Option<usize> {
         if self.is_behind_whole() && rest.starts_with(". ") {
             return Some(self.end());
         }

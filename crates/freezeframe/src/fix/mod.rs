@@ -23,7 +23,6 @@ use remedy::fix::{
     remember_journal, settle, unsettled,
 };
 
-use self::selection::SelectedCause;
 use self::waiting::Waiting;
 use self::whose::Found;
 use crate::args::Fix;

@@ -3,6 +3,9 @@
 //! A word is less than a measurement, and is kept as one: see [`model::Mention`]. A message of the server or the kernel is
 //! a line of its log wherever it stands.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Fact, Mention, TextKind, TimedFact, TimedText};
 
@@ -62,6 +65,13 @@ const STAGE_SHARE_MIN: f64 = 0.25;
 
 /// Longest that stands between a kill and the name of whom it hit: the number of the process and its owner's.
 const NUMBER_BYTES_MAX: usize = 24;
+
+/// So many lines of one shape without a word, and the next ones have none. What an error is may be its number: among a few
+/// lines each is looked at.
+const SILENT_LINES: usize = 32;
+
+/// Shapes that are remembered, at the most.
+const SHAPES_MAX: usize = 4_096;
 
 /// The layer of the lexicon whose statements look at the server.
 const MONITORING: &str = "monitoring";
@@ -168,15 +178,19 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
     let (mut error_log, mut kernel_log) = (String::new(), String::new());
     let mut bytes = 0_usize;
     let mut stages = Stages::default();
+    let mut shapes = Shapes::default();
     for line in lines {
         bytes += line.text.len();
         if bytes > BYTES_MAX || read.mentions.len() >= WORDS_MAX {
             break;
         }
-        if stages.take(line) {
+        let shape = shape(&line.text);
+        if shapes.is_silent(shape) || stages.take(line) {
             continue;
         }
-        for found in lexicon::mentions(&line.text) {
+        let words = lexicon::mentions(&line.text);
+        shapes.count(shape, words.is_empty());
+        for found in words {
             if is_look(&found, &line.text)
                 || !push_mention(&mut read, path, line.number, &found, false)
             {
@@ -207,6 +221,37 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
     stages.push_to(&mut read, path);
     read.brought = brought(&read.mentions);
     read
+}
+
+/// Lines that differ by their numbers only, by how many of a shape had no word. A list of files or processes that nothing
+/// reads has a hundred thousand of one shape: the first ones tell.
+#[derive(Default)]
+struct Shapes(HashMap<u64, usize>);
+
+impl Shapes {
+    fn is_silent(&self, shape: u64) -> bool {
+        (self.0.get(&shape)).is_some_and(|lines| *lines >= SILENT_LINES)
+    }
+
+    fn count(&mut self, shape: u64, is_silent: bool) {
+        if !is_silent {
+            self.0.remove(&shape);
+        } else if self.0.len() < SHAPES_MAX || self.0.contains_key(&shape) {
+            *self.0.entry(shape).or_default() += 1;
+        }
+    }
+}
+
+/// A number of a line that another one with other numbers has, too.
+fn shape(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for part in line
+        .split(|c: char| c.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+    {
+        part.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Stages of statements that somebody ran for it (`SHOW PROFILE`): what took seconds is told, the others are passed over.
@@ -324,7 +369,8 @@ fn brought(mentions: &[Mention]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Input, import};
+    use super::read;
+    use crate::{Input, clean, import};
 
     #[test]
     fn nothing_else_that_a_sentence_says_is_kept() {
@@ -346,6 +392,32 @@ mod tests {
         assert!(incident.texts.len() == 2, "{:?}", incident.texts);
         let kept = format!("{incident:?} {:?}", imported.parts);
         assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn among_thousands_of_lines_of_a_list_a_sentence_is_found() {
+        let list: String = (0..9_000)
+            .map(|id| format!("shopd {id} app {id}u REG 253,0 98304 /srv/shop/part_{id}.bin\n"))
+            .collect();
+        let said = "and then Got error 28 from storage engine came\n";
+        let words = |text: &str| -> Vec<String> {
+            let lines = clean::lines(text);
+            let mentions = read("x", lines.iter()).mentions;
+            mentions.into_iter().map(|one| one.word).collect()
+        };
+        assert_eq!(words(said).len(), 1);
+        for text in [
+            format!("{said}{list}"),
+            format!("{list}{said}"),
+            format!("{list}{said}{list}"),
+        ] {
+            assert_eq!(words(&text), words(said));
+        }
+        // A few lines of one shape are looked at one by one.
+        let codes = (900..930).chain([28]);
+        let codes =
+            codes.map(|code| format!("and then Got error {code} from storage engine came\n"));
+        assert!(words(&codes.collect::<String>()).contains(&words(said)[0]));
     }
 
     #[test]
