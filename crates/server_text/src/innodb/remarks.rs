@@ -11,10 +11,10 @@ use super::forms::{is_constraint_line, is_log_line, stem};
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
 use super::sections::Section;
-use crate::error_log::is_message_word;
+use crate::error_log::{is_entry, is_message_word};
 
 /// Words of InnoDB's lines that stand in no message.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 18] = [
     "activity",
     "allocated",
     "averages",
@@ -30,6 +30,7 @@ const WORDS: [&str; 17] = [
     "prints",
     "sleeping",
     "various",
+    "wait_ex",
     "young",
     "youngs",
 ];
@@ -56,6 +57,9 @@ const NUMBER_BYTES_MAX: usize = 20;
 /// Hexadecimal digits that begin with a letter are a thread from here on.
 const THREAD_BYTES_MIN: usize = 8;
 
+/// Longest name of a latch or a file, in bytes.
+const NAME_BYTES_MAX: usize = 300;
+
 /// A status without what people wrote between its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithoutRemarks {
@@ -65,7 +69,7 @@ pub struct WithoutRemarks {
     pub has_other_statements: bool,
 }
 
-/// The status without such lines. `is_known` are lines that are InnoDB's whatever words they have.
+/// The status without such lines. `is_known` are lines that begin like InnoDB's: of those its own words stay.
 pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRemarks {
     let text = unescaped(text);
     let mut out = WithoutRemarks {
@@ -89,16 +93,16 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
             Kind::Statement => line.section != Section::ForeignKey,
             _ => false,
         };
-        let is_remark = may_be_remark
-            && !is_known(line.stem.trim_start())
+        let has_others = may_be_remark
             && !without_note(line.stem)
                 .split(|c: char| !is_of_word(c))
                 .all(is_own);
-        if !is_remark {
+        let begins_so = has_others && is_known(line.stem.trim_start());
+        if !has_others || begins_so {
             let kept = without_note(behind_collector(&line));
             let begin = kept.trim_end().len().saturating_sub(stem(kept).len());
             let (head, tail) = kept.split_at_checked(begin).unwrap_or(("", kept));
-            match goes_on_otherwise(&line) {
+            match goes_on_otherwise(&line) || (begins_so && !is_of_log(line.raw)) {
                 true if line.kind == Kind::Thread => {
                     out.line(&line, &format!("{head}{}", own_state(tail)));
                 }
@@ -200,6 +204,12 @@ fn goes_on_otherwise(line: &Line<'_>) -> bool {
         && !is_log_line(line.raw)
 }
 
+/// An entry of the error log, which is redacted as such.
+fn is_of_log(raw: &str) -> bool {
+    const LEVELS: [&str; 4] = ["[Note]", "[Warning]", "[ERROR]", "[System]"];
+    is_entry(raw) || is_log_line(raw) || LEVELS.iter().any(|level| raw.contains(level))
+}
+
 /// A thread's line: host, address and user stay, and of the state what is one.
 fn own_state(line: &str) -> String {
     const BEHIND: &str = "query id ";
@@ -215,12 +225,13 @@ fn own_state(line: &str) -> String {
     format!("{}{BEHIND}{who}{}", own_words(head), own_words(state))
 }
 
-/// A text without words that are not InnoDB's. Names in backquotes stay where names stand.
+/// A text without words that are not InnoDB's. Names stay where names stand: of tables in backquotes, of files and latches.
 fn own_words(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let name = named(rest).filter(|_| NAMED_BEHIND.iter().any(|word| shown.ends_with(word)));
+        let name = name.or_else(|| name_of_source(&shown, rest));
         let end = match (name, is_of_word(first)) {
             (Some(name), _) => name,
             (None, true) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
@@ -233,6 +244,7 @@ fn own_words(text: &str) -> String {
             || piece.chars().count() < LETTERS_MIN
             || is_own(piece)
             || is_transaction(piece)
+            || is_address(piece)
             || is_source(piece);
         shown.push_str(if is_kept { piece } else { GONE });
     }
@@ -247,10 +259,43 @@ fn named(text: &str) -> Option<usize> {
     (!name.contains(char::is_whitespace)).then_some(end + 2)
 }
 
+/// Bytes of the name of a latch or of a file of the sources that a text begins with: `'&block->lock'`, `Mutex DICT_SYS`,
+/// `created in file /src/buf/buf0buf.cc line 5`, where `before` is what stands in front.
+fn name_of_source(before: &str, text: &str) -> Option<usize> {
+    let length = |is_it: fn(char) -> bool, behind: &str| {
+        let end = text.find(|c| !is_it(c))?;
+        let is_name = (1..=NAME_BYTES_MAX).contains(&end) && text.get(end..)?.starts_with(behind);
+        is_name.then_some(end)
+    };
+    if before.ends_with("'&") {
+        length(
+            |c| c.is_ascii_alphanumeric() || "_&*>.:()[]-".contains(c),
+            "'",
+        )
+    } else if before.ends_with("Mutex ") {
+        length(|c| c.is_ascii_uppercase() || c == '_', " created ")
+    } else if before.ends_with(" in file ") || before.ends_with("created file ") {
+        length(
+            |c| c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c),
+            " line ",
+        )
+    } else {
+        None
+    }
+}
+
 /// The number of a transaction as MySQL 5.5 prints it: `21FC3E`, `CECA`.
 fn is_transaction(word: &str) -> bool {
     word.bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
+}
+
+/// Hexadecimal digits, which need not have one of ten among them: `lock_word: ffffffffffffffff`.
+fn is_address(word: &str) -> bool {
+    let prefixed = word.strip_prefix("0x");
+    let digits = prefixed.unwrap_or(word);
+    let is_long = prefixed.is_some() || digits.len() >= THREAD_BYTES_MIN;
+    is_long && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// A file of InnoDB's sources, without its end: `row0sel`. In front of the zero stands its folder.
@@ -412,6 +457,66 @@ mod tests {
         assert_eq!(without_remarks(whole, |_| false).text, whole);
     }
 
+    /// What the caller knows by its begin has no form of InnoDB's that is looked at as a whole.
+    #[test]
+    fn of_a_line_that_begins_like_innodbs_its_words_are_kept() {
+        let is_known = |text: &str| {
+            const BEGINS: [&str; 10] = [
+                "number of readers",
+                "Main thread",
+                "Process ID=",
+                "I/O thread",
+                "OS WAIT ARRAY INFO",
+                "X-lock",
+                "Mutex",
+                "a writer",
+                "Last time",
+                "History list length",
+            ];
+            BEGINS.iter().any(|begin| text.starts_with(begin))
+        };
+        let lines = [
+            "Main thread process no. 3177, id 1149061440, state: sleeping",
+            "Process ID=5, Main thread ID=6 , state=flushing log",
+            "I/O thread 0 state: waiting for completed aio requests (insert buffer thread)",
+            "OS WAIT ARRAY INFO: reservation count 5, signal count 2",
+            "X-lock on RW-latch at 0x7fe12a '&new_index->lock'",
+            "X-lock (wait_ex) on RW-latch at 0x2aaa created in file /build/acme-57/btr/btr0sea.cc line 139",
+            "Mutex at 0x1f3c7d8 '&kernel_mutex', lock var 0",
+            "Mutex at 0x7f12, Mutex DICT_SYS created dict0dict.cc:1173, locked by 15, lock var 1",
+            "a writer (thread id 140211) has reserved it in mode  wait exclusive",
+            "Last time write locked in file /home/buildbot/git/row/row0sel.cc line 3495",
+            "Last time read locked in file not yet reserved line 0",
+            "number of readers 1, waiters flag 1, lock_word: ffffffffffffffff",
+            "History list length 5",
+        ];
+        let text = |lines: &[String]| format!("{START}{}\n---\nLOG\n---\n", lines.join("\n"));
+        let plain = lines.map(str::to_owned);
+        let same = text(&plain);
+        assert_eq!(without_remarks(&same, is_known).text, same);
+        for note in [
+            " quillfeather",
+            ", her pin is hunter2",
+            " (hunter2, of quillfeather)",
+            " 'hunter2'",
+        ] {
+            for at in 0..lines.len() {
+                let mut noted = plain.clone();
+                noted[at].push_str(note);
+                let shown = without_remarks(&text(&noted), is_known).text;
+                assert!(
+                    !shown.contains("hunter2") && !shown.contains("quillfeather"),
+                    "{shown}"
+                );
+                assert!(shown.contains(&lines[at]), "{shown}");
+            }
+        }
+        // A line of a log is redacted as one.
+        let entry = "2026-01-02T03:04:05.1Z 0 [Warning] InnoDB: quillfeather\n";
+        let shown = without_remarks(entry, |_| true);
+        assert_eq!(shown.text, entry);
+    }
+
     #[test]
     fn what_a_collector_wrote_in_front_of_a_wait_is_left_out() {
         let wait =
@@ -448,8 +553,14 @@ mod tests {
         };
         for (noted, statement) in [
             ("COMMIT, Alice says hunter2", "COMMIT"),
-            ("update t\nset a = 1\nwhere id = 5 => hunter2", "update t\nset a = 1\nwhere id = 5"),
-            ("db_1  | update t set a = 1 Alice says hunter2", "db_1  | update t set a = 1"),
+            (
+                "update t\nset a = 1\nwhere id = 5 => hunter2",
+                "update t\nset a = 1\nwhere id = 5",
+            ),
+            (
+                "db_1  | update t set a = 1 Alice says hunter2",
+                "db_1  | update t set a = 1",
+            ),
             ("select 1 Alice says\nfrom hunter2", "select 1"),
         ] {
             let shown = without_remarks(&text(noted), |_| false);
