@@ -23,9 +23,11 @@ pub(crate) fn redact(raw: &str) -> String {
             // Of a part of one: an entry of the log, and what belongs to it.
             false => error_log::is_entry(content) || (in_log && !error_log::begins(content)),
         };
+        // A message of old servers has neither a date nor a level.
+        let is_message = !has_printout && content.starts_with("InnoDB: ");
         let is_below_end = is_end(before) && is_rule(content);
         before = content;
-        if in_log {
+        if in_log || is_message {
             log.push_str(line);
             continue;
         }
@@ -108,6 +110,25 @@ mod tests {
             );
             assert_eq!(redact(&redacted), redacted);
         }
+    }
+
+    #[test]
+    fn messages_without_a_date_are_lines_of_the_log_in_a_part_as_well() {
+        let part = "InnoDB: Warning: a long semaphore wait:\n\
+            --Thread 140 has waited at row0ins.cc line 123 for 241.00 seconds the semaphore:\n\
+            S-lock on RW-latch at 0x7f '&new_index->lock'\n\
+            InnoDB: qqx, says 'qqy' of `qqz`\n\
+            TABLE LOCK table `shop`.`orders` trx id 5 lock mode IX\n";
+        let redacted = redact(part);
+        assert!(!redacted.contains("qq"), "{redacted}");
+        for kept in [
+            "InnoDB: Warning: a long semaphore wait:\n--Thread 140 has waited",
+            "'&new_index->lock'",
+            "`shop`.`orders` trx id 5 lock mode IX",
+        ] {
+            assert!(redacted.contains(kept), "{kept}: {redacted}");
+        }
+        assert_eq!(redact(&redacted), redacted);
     }
 
     #[test]
