@@ -4,12 +4,14 @@
 
 use std::rc::Rc;
 
+use lexicon::{Kind, Lexicon};
 use server::Row;
 
 use crate::format::Candidate;
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::session_values::is_of_server;
 use crate::tables::{cells, is_rule, null};
 
 pub(crate) static FORMAT: Format = Format {
@@ -169,6 +171,17 @@ fn is_states(at: &Candidate<'_>) -> bool {
                 .is_some_and(|next| next.is_known()))
 }
 
+/// The state, if it is a server's; any other text becomes another one.
+fn known(state: &str) -> &str {
+    match is_of_server(state) || Lexicon::get().lookup(Kind::State, state).is_some() {
+        true => state,
+        false => OTHER,
+    }
+}
+
+/// What stands for a state that no server has.
+const OTHER: &str = "(other)";
+
 /// Sessions of one list that are made.
 const SESSIONS_MAX: usize = 100_000;
 
@@ -196,7 +209,7 @@ fn read(lines: &[Line<'_>]) -> Read {
             continue;
         };
         states += 1;
-        let state = null(state);
+        let state = known(null(state));
         // A session without a state asks nothing, but for the moment between two states.
         let command = if state.is_empty() { "Sleep" } else { "Query" };
         for _ in 0..sessions {
@@ -245,6 +258,23 @@ mod tests {
             let expected = ("60 sessions in 3 states".to_owned(), vec![45.0]);
             assert_eq!(sessions(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_state_is_not_kept() {
+        let text =
+            "  45   State: Waiting for table metadata lock\n  12   State: Alice says hunter2\n";
+        let read = read(&clean::lines(text));
+        let told = format!("{read:?}");
+        assert!(
+            !told.contains("Alice") && !told.contains("hunter2"),
+            "{told}"
+        );
+        assert_eq!(
+            read.values("processlist.state.Waiting_for_table_metadata_lock"),
+            [45.0]
+        );
+        assert_eq!(read.values("processlist.sessions"), [57.0]);
     }
 
     #[test]
