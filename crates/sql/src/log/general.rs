@@ -4,60 +4,10 @@
 
 use std::collections::HashMap;
 
+use super::commands::{COMMAND_PREFIX, COMMANDS};
 use super::slow::number;
 use super::time::timestamp;
 use super::{Event, LogTime, Rest, Step, is_opening_line, line_end, trim_statement};
-
-/// What stands before a command that is no statement, as slow logs have it.
-const COMMAND_PREFIX: usize = "administrator command: ".len();
-
-/// Commands of the protocol as servers name them (`command_name` in sql/sql_parse.cc and later sources), each as the
-/// slow log would write it.
-const COMMANDS: [&str; 43] = [
-    "administrator command: Query",
-    "administrator command: Execute",
-    "administrator command: Prepare",
-    "administrator command: Close stmt",
-    "administrator command: Connect",
-    "administrator command: Quit",
-    "administrator command: Init DB",
-    "administrator command: Change user",
-    "administrator command: Field List",
-    "administrator command: Statistics",
-    "administrator command: Ping",
-    "administrator command: Reset stmt",
-    "administrator command: Long Data",
-    "administrator command: Fetch",
-    "administrator command: Refresh",
-    "administrator command: Shutdown",
-    "administrator command: Processlist",
-    "administrator command: Process list",
-    "administrator command: Kill",
-    "administrator command: Debug",
-    "administrator command: Time",
-    "administrator command: Delayed insert",
-    "administrator command: Binlog Dump",
-    "administrator command: Binlog Dump GTID",
-    "administrator command: Table Dump",
-    "administrator command: Connect Out",
-    "administrator command: Register Slave",
-    "administrator command: Register Replica",
-    "administrator command: Set option",
-    "administrator command: Set Option",
-    "administrator command: Daemon",
-    "administrator command: Sleep",
-    "administrator command: Create DB",
-    "administrator command: Drop DB",
-    "administrator command: Reset Connection",
-    "administrator command: Reset connection",
-    "administrator command: Error",
-    "administrator command: clone",
-    "administrator command: Bulk_execute",
-    "administrator command: Slave_worker",
-    "administrator command: Slave_IO",
-    "administrator command: Slave_SQL",
-    "administrator command: Subscribe Group Replication Stream",
-];
 
 /// Columns that MySQL up to 5.0 gave the command (`%-11.11s`, sql/log.cc): a longer one was cut.
 const COMMAND_COLUMNS: usize = 11;

@@ -15,6 +15,7 @@
 //! of their own, which gets its meaning when the parts are merged. Where the database decides what is counted
 //! (`--filter db=…`), a file is read in one piece.
 
+mod commands;
 mod general;
 mod slow;
 mod time;

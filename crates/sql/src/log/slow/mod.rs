@@ -9,6 +9,7 @@ pub(super) use ends::is_head;
 pub use ends::slow_border;
 pub(super) use head::number;
 
+use super::commands::known;
 use super::time::timestamp;
 use super::{
     Attributes, Event, LogTime, Notes, Rest, Span, Step, is_opening_line, line_end, trim_statement,
@@ -253,7 +254,7 @@ impl SlowReader {
                     .take(line.get(USER.len()..).unwrap_or_default(), head);
             } else if line.starts_with(COMMAND) {
                 return match head.seen_any {
-                    true => Line::Command(trim_statement(line.get(2..).unwrap_or_default())),
+                    true => Line::Command(known(line.get(2..).unwrap_or_default()).as_bytes()),
                     false => Line::OfNone,
                 };
             } else if head.seen_set || head.used.is_some() {
