@@ -200,14 +200,32 @@ fn values(source: &'static str, scope: Scope, line: &str, found: &mut Found) {
             .any(|end| name.ends_with(end))
             || name.starts_with('&')
     };
+    let plain = without_apostrophes(line);
     for quote in ['\'', '"', '`'] {
-        quoted_by(line, quote, &mut |name| {
-            if !is_source(name) && !is_version(name) {
-                found.add(source, scope, name);
+        quoted_by(&plain, quote, &mut |name| {
+            let name = name.replace(APOSTROPHE, "'");
+            if !is_source(&name) && !is_version(&name) {
+                found.add(source, scope, &name);
             }
         });
     }
     addresses(source, line, found);
+}
+
+/// Stands for an apostrophe while quotes are looked for.
+const APOSTROPHE: char = '\u{1}';
+
+/// The line with another sign for each apostrophe within a word, which is no quote: `Can't open`.
+fn without_apostrophes(line: &str) -> String {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let is_within =
+            c == '\'' && is_letter(plain.chars().next_back()) && is_letter(rest.peek().copied());
+        plain.push(if is_within { APOSTROPHE } else { c });
+    }
+    plain
 }
 
 /// `user@host` and addresses of IP, wherever they stand.
