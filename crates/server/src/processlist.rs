@@ -315,7 +315,10 @@ mod tests {
             "Making temporary file (append) before replaying LOAD DATA INFILE",
             "",
         ] {
-            assert_eq!(list(&[("app", "Query", state)]).by_state.get(state), Some(&1));
+            assert_eq!(
+                list(&[("app", "Query", state)]).by_state.get(state),
+                Some(&1)
+            );
         }
     }
 

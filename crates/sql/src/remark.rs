@@ -272,14 +272,38 @@ mod tests {
             ("commit hunter2 is it", "commit"),
             ("ROLLBACK (Alice, hunter2)", "ROLLBACK"),
             ("begin, says Alice", "begin"),
-            ("select * from t limit 1 => Alice", "select * from t limit 1"),
-            ("select * from t limit 1 <- Alice", "select * from t limit 1"),
-            ("select * from t limit 1 <-- Alice", "select * from t limit 1"),
-            ("select * from t limit 1 // Alice", "select * from t limit 1"),
-            ("select * from t limit ? = > alice", "select * from t limit ?"),
-            ("select * from t limit 1 -> Alice", "select * from t limit 1"),
-            ("select * from t limit 1 \u{2190} Alice", "select * from t limit 1"),
-            ("select * from t limit 1 (Alice, hunter2)", "select * from t limit 1"),
+            (
+                "select * from t limit 1 => Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit 1 <- Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit 1 <-- Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit 1 // Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit ? = > alice",
+                "select * from t limit ?",
+            ),
+            (
+                "select * from t limit 1 -> Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit 1 \u{2190} Alice",
+                "select * from t limit 1",
+            ),
+            (
+                "select * from t limit 1 (Alice, hunter2)",
+                "select * from t limit 1",
+            ),
             (
                 "select * from t where id = 5 Alice says that it hangs",
                 "select * from t where id = 5",
@@ -288,8 +312,14 @@ mod tests {
                 "update orders set a = 'x' where b in (1, 2) her password is hunter2",
                 "update orders set a = 'x' where b in (1, 2)",
             ),
-            ("delete from orders Alice says hunter2", "delete from orders"),
-            ("delete from shop.orders Alice says hunter2", "delete from shop.orders"),
+            (
+                "delete from orders Alice says hunter2",
+                "delete from orders",
+            ),
+            (
+                "delete from shop.orders Alice says hunter2",
+                "delete from shop.orders",
+            ),
             (
                 "select a from t where id = 5, Alice says hunter2",
                 "select a from t where id = 5",
@@ -298,9 +328,18 @@ mod tests {
                 "select a from t where id = 5 this is hunter2",
                 "select a from t where id = 5",
             ),
-            ("select a from t order by b desc Alice: hunter2", "select a from t order by b desc"),
-            ("select a from t where id = 5 Alice: hunter2", "select a from t where id = 5"),
-            ("select a from t where id = 5 done. Alice", "select a from t where id = 5"),
+            (
+                "select a from t order by b desc Alice: hunter2",
+                "select a from t order by b desc",
+            ),
+            (
+                "select a from t where id = 5 Alice: hunter2",
+                "select a from t where id = 5",
+            ),
+            (
+                "select a from t where id = 5 done. Alice",
+                "select a from t where id = 5",
+            ),
         ] {
             assert_eq!(without_remark(text), statement);
         }

@@ -346,7 +346,12 @@ fn what_was_noted_behind_a_latch_goes() {
     let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
     let renamed = semaphores(&mut pseudonyms, body);
     assert!(!renamed.contains("quillfeather"), "{renamed}");
-    for kept in ["X-lock (wait_ex)", "double-write buffer flush", "wait exclusive", "\"13 "] {
+    for kept in [
+        "X-lock (wait_ex)",
+        "double-write buffer flush",
+        "wait exclusive",
+        "\"13 ",
+    ] {
         assert!(renamed.contains(kept), "{kept}: {renamed}");
     }
 }

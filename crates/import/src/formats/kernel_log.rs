@@ -48,9 +48,7 @@ fn is_kernel_log(at: &Candidate<'_>) -> bool {
 
 /// `<4>text` → `text`.
 fn without_level(text: &str) -> &str {
-    let behind = text
-        .strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'));
+    let behind = text.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     behind.map_or(text, |(_, rest)| rest)
 }
 
@@ -411,7 +409,10 @@ mod tests {
         }
         let text = "[   25.000001] shop[9]: hunter2 saw blk_update_request: I/O error, dev sda, and lost hunter2";
         let told = kept(text).unwrap();
-        assert!(told.contains("I/O error, dev") && !told.contains("hunter2"), "{told}");
+        assert!(
+            told.contains("I/O error, dev") && !told.contains("hunter2"),
+            "{told}"
+        );
         for text in [
             "[   25.000001] mysqld[4123]: segfault at 0 ip 0000 sp 0000 error 4 in libc.so.6[7f00+1b000]",
             "localhost kernel: [   25.000001] EXT4-fs (sda1): mounted filesystem",

@@ -512,7 +512,10 @@ mod tests {
             read(LogKind::General, &lines),
         ] {
             let classes = &read.workload[0].digest.classes;
-            let mut shown: Vec<&str> = classes.iter().map(|class| class.fingerprint.as_str()).collect();
+            let mut shown: Vec<&str> = classes
+                .iter()
+                .map(|class| class.fingerprint.as_str())
+                .collect();
             shown.sort_unstable();
             assert_eq!(shown, ["commit", "select a from t limit ?"]);
             assert_eq!(classes[0].id, sql::fingerprint_id(&classes[0].fingerprint));

@@ -282,7 +282,8 @@ mod tests {
 
     #[test]
     fn what_is_no_state_is_not_told() {
-        let text = print("9", "Yes").replace("prior transaction to commit", "Alice, her pin is hunter2");
+        let text =
+            print("9", "Yes").replace("prior transaction to commit", "Alice, her pin is hunter2");
         assert_eq!(read(&clean::lines(&text)).brought, "1 channel, 9 s behind");
     }
 

@@ -422,6 +422,9 @@ mod tests {
         let text = "| Status | Duration |\n| starting | 0.000011 |\n| Alice Miller | 4.040516 |\n| init | 0.5 |\n";
         let read = read(&clean::lines(text));
         let (_, why) = said(&read);
-        assert!(!why.contains("Alice") && why.ends_with("longest: starting, 0.000011 s"), "{why}");
+        assert!(
+            !why.contains("Alice") && why.ends_with("longest: starting, 0.000011 s"),
+            "{why}"
+        );
     }
 }

@@ -453,7 +453,10 @@ mod tests {
                     });
                     let waits = semaphore_waits(&lines.collect::<String>());
                     let told = format!("{waits:?}");
-                    assert!(!told.contains("hunter2") && !told.contains("Alice"), "{told}");
+                    assert!(
+                        !told.contains("hunter2") && !told.contains("Alice"),
+                        "{told}"
+                    );
                     assert_eq!(waits, whole, "{note}, line {at} of {text}");
                 }
             }
@@ -471,7 +474,9 @@ mod tests {
             assert!(!told.contains("hunter2"), "{told}");
         }
         assert_eq!(
-            semaphore_waits("--Thread 5 has waited at hunter2 of Alice line 3 for 9 seconds the semaphore:\n"),
+            semaphore_waits(
+                "--Thread 5 has waited at hunter2 of Alice line 3 for 9 seconds the semaphore:\n"
+            ),
             []
         );
     }
