@@ -127,7 +127,7 @@ fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
     out.host = names::host_(pseudonyms, &incident.host);
     out.id = id(pseudonyms, &incident.id);
     out.server.label = label(pseudonyms, &incident.server.label);
-    out.server.version = text::rename(pseudonyms, &incident.server.version);
+    out.server.version = values::version(pseudonyms, &incident.server.version);
     out.server.address = text::rename(pseudonyms, &incident.server.address);
     out.clock = Clock {
         // It is the same in everything that is recorded between two starts of a host.
@@ -253,8 +253,16 @@ fn semaphores(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
         // A file that was made before each part of a wait had a form of its own has whatever stood in the line.
         for text in [&mut wait.thread, &mut wait.lock_kind]
             .into_iter()
-            .chain([&mut wait.lock_name, &mut wait.lock_address].into_iter().flatten())
-            .chain([&mut wait.holder_thread, &mut wait.holder_mode].into_iter().flatten())
+            .chain(
+                [&mut wait.lock_name, &mut wait.lock_address]
+                    .into_iter()
+                    .flatten(),
+            )
+            .chain(
+                [&mut wait.holder_thread, &mut wait.holder_mode]
+                    .into_iter()
+                    .flatten(),
+            )
             .filter(|text| text.contains(char::is_whitespace))
         {
             *text = pieces::known_only(pseudonyms, text, |_| false);

@@ -9,7 +9,7 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
-use super::{innodb, line, locks, names, semaphores, series, statement, text};
+use super::{innodb, line, locks, names, semaphores, series, statement, text, values};
 
 mod pseudonyms;
 mod secrets;
@@ -332,6 +332,31 @@ fn files_of_latches_are_innodbs_or_go() {
     assert!(!renamed.contains("quillfeather"), "{renamed}");
     for kept in ["dict0dict.cc", "3768", "X-lock"] {
         assert!(renamed.contains(kept), "{kept}: {renamed}");
+    }
+}
+
+/// `@@version_comment` is what the builder of a server wrote.
+#[test]
+fn who_built_a_server_is_not_told() {
+    let blank = blank();
+    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
+    for name in ["server.version", "variables.version_comment"] {
+        let shown = values::rename(&mut pseudonyms, name, "8.0.36 (quillfeather build)");
+        assert!(!shown.contains("quillfeather"), "{shown}");
+        assert!(
+            shown.starts_with("8.0.36 (") && shown.ends_with(" build)"),
+            "{shown}"
+        );
+        for version in [
+            "10.11.19-MariaDB-0+deb12u1 (Debian 12)",
+            "10.6.16-MariaDB-log (mariadb.org binary distribution)",
+            "8.0.36 (MySQL Community Server - GPL)",
+            "8.0.36-28 (Percona Server (GPL), Release 28)",
+            "5.7.44-log (Source distribution)",
+        ] {
+            let shown = values::rename(&mut pseudonyms, name, version);
+            assert_eq!(shown, version);
+        }
     }
 }
 

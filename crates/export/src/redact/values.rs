@@ -2,7 +2,7 @@
 
 use super::names::{host_, program, user_};
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{line, names, paths, settings, text, well_known};
+use super::{line, names, paths, setting_words, settings, text, well_known, wordwise};
 
 /// Areas of facts that are settings: of the server and of the kernel.
 const SETTINGS: [&str; 2] = ["variables.", "sysctl."];
@@ -17,6 +17,7 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -
     match name {
         "packets.show_warnings.senders" => senders(pseudonyms, value),
         "server.program" => program(pseudonyms, value),
+        "server.version" => version(pseudonyms, value),
         "server.unix_sockets" => {
             let sockets: Vec<String> = value
                 .split(' ')
@@ -26,6 +27,13 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -
         }
         _ => line::value(pseudonyms, value),
     }
+}
+
+/// A version, and behind it in words who built the server.
+pub(super) fn version(pseudonyms: &mut Pseudonyms<'_>, version: &str) -> String {
+    let renamed = line::value(pseudonyms, version);
+    let renamed = wordwise::rename(pseudonyms, &renamed, &setting_words::is_known);
+    pseudonyms.sweep(&renamed).into_owned()
 }
 
 /// Why a capture began. pt-stalk may ask a program of somebody's: `pt-stalk: plugin(acme_check)=25, matched=yes`.

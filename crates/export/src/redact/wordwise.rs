@@ -3,6 +3,7 @@
 //! Forms of names were looked for before. What has none is left to this: the few words that servers use where the text
 //! stands are known, and any other is somebody's.
 
+use super::names::is_vendors;
 use super::paths::{is_known_component, is_number, is_version};
 use super::pseudonyms::{NameKind, Pseudonyms, is_pseudonym};
 
@@ -56,10 +57,11 @@ pub(super) fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str, known: Known<'_>
         || known(pseudonyms, word)
 }
 
-/// Numbers, versions and paths are more than their words.
+/// Numbers, versions, vendors and paths are more than their words.
 fn is_whole(piece: &str) -> bool {
     is_number(piece)
         || is_version(piece)
+        || is_vendors(piece)
         || (piece.contains('/') && piece.split('/').all(is_known_component))
 }
 
