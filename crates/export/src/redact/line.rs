@@ -243,7 +243,7 @@ fn is_introducer(before: &str) -> bool {
 fn syslog_host(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static SYSLOG: Form = Form::new();
     let form = SYSLOG.of(
-        r"^((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+Z?) )(\S+)( kernel: | \S+\[\d+\]: )",
+        r"^((?:[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+-]+Z?) )(\S+)( kernel: | \S+\[[0-9]+\]: )",
     );
     let found = form.and_then(|form| form.captures(line));
     let part = |number| {

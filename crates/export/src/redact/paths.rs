@@ -118,7 +118,8 @@ pub(super) fn is_library(part: &str) -> bool {
 /// Where the suffix of `8.0.36-log` begins.
 pub(super) fn version_number(text: &str) -> Option<usize> {
     static NUMBER: Form = Form::new();
-    let form = NUMBER.of(r"^\d{1,3}\.\d{1,3}(?:\.\d{1,6}){0,2}(?:-\d+)*[-~+]")?;
+    // Digits of all languages would take hundreds of KiB, here and below.
+    let form = NUMBER.of(r"^[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,6}){0,2}(?:-[0-9]+)*[-~+]")?;
     let end = form.find(text)?.end();
     (end < text.len()).then_some(end)
 }
@@ -134,10 +135,10 @@ pub fn builders_suffix(version: &str) -> Option<&str> {
 pub(super) fn is_version(text: &str) -> bool {
     static VERSION: Form = Form::new();
     let form = VERSION.of(concat!(
-        r"(?i)^(?:v|tlsv|sslv|gtid|http/)?\d{1,4}(?:\.\d{1,6}){1,4}(?:[a-z]{1,2})?",
-        r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc\d*|ga|m\d+|alpha|beta|dmr",
-        r"|deb\d+(?:u\d+)?|ubu\d+|ubuntu|el\d+|fc\d+|amzn\d+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
-        r"|bpo\d*|rt\d+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl\d|linuxkit|\d+(?:\.\d+)*))*$"
+        r"(?i)^(?:v|tlsv|sslv|gtid|http/)?[0-9]{1,4}(?:\.[0-9]{1,6}){1,4}(?:[a-z]{1,2})?",
+        r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc[0-9]*|ga|m[0-9]+|alpha|beta|dmr",
+        r"|deb[0-9]+(?:u[0-9]+)?|ubu[0-9]+|ubuntu|el[0-9]+|fc[0-9]+|amzn[0-9]+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
+        r"|bpo[0-9]*|rt[0-9]+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl[0-9]|linuxkit|[0-9]+(?:\.[0-9]+)*))*$"
     ));
     form.is_some_and(|form| form.is_match(text))
 }
