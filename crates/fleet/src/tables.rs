@@ -103,7 +103,7 @@ pub static SIGNALS: Table = Table {
         column("mn", F32, "smallest value of a second, in the signal's unit").packed(General),
         column("mx", F32, "largest value of a second").packed(General),
         column("av", F32, "mean of the seconds").packed(General),
-        column("v", List(&F64), "the seconds, from second 0 of the minute on, NaN where there is none; empty when all are alike or only the minute is kept")
+        column("v", List(&F64), "the seconds in single precision, from second 0 of the minute on, NaN where there is none; empty when all are alike or only the minute is kept")
             .packed(Thorough)
             .for_days(3),
     ],

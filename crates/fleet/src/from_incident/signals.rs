@@ -110,14 +110,39 @@ pub fn row(
         // All alike: the minute says it.
         seconds: match min == max {
             true => Vec::new(),
-            false => seconds.to_vec(),
+            false => seconds.iter().copied().map(single).collect(),
         },
     })
+}
+
+/// In single precision, as smallest, largest and mean value are stored: rates are fractions whose last digits are those of
+/// the recorder's own moments, and a third of what a store would keep of the seconds.
+fn single(value: f64) -> f64 {
+    f64::from(value as f32)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_have_single_precision() {
+        let mut seconds = [f64::NAN; MINUTE];
+        let values = [4_000_000.0 / 1001.0, 16_777_215.0, -0.5, 0.0, 1e12 + 1.0];
+        for (second, value) in seconds.iter_mut().zip(values) {
+            *second = value;
+        }
+        let kept = row(Hash64(1), "a.b", 60, &seconds).map(|row| row.seconds);
+        let kept = kept.unwrap_or_default();
+        assert_eq!(kept.len(), MINUTE);
+        for (kept, value) in kept.iter().zip(values) {
+            assert_eq!(*kept, f64::from(*kept as f32));
+            assert!((kept - value).abs() <= value.abs() / 1e7, "{kept} {value}");
+        }
+        // Whole numbers up to 16 million are what they were.
+        assert_eq!(kept[1..4], values[1..4]);
+        assert!(kept[5..].iter().all(|value| value.is_nan()));
+    }
 
     #[test]
     fn seconds_that_are_alike_are_not_kept() {

@@ -41,7 +41,16 @@ fn number(value: f64) -> Json {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     match value {
         value if value.fract() == 0.0 && value.abs() < EXACT_MAX => Json::from(value as i64),
-        value => Json::from(value),
+        value => Json::from(shortest(value)),
+    }
+}
+
+/// What is of single precision with no more digits than that has: 0.05, not 0.05000000074505806.
+fn shortest(value: f64) -> f64 {
+    let single = value as f32;
+    match f64::from(single) == value {
+        true => single.to_string().parse().unwrap_or(value),
+        false => value,
     }
 }
 
@@ -84,4 +93,23 @@ pub(super) fn value(cell: ValueRef<'_>, format: Format) -> Value {
 fn list(text: &[u8]) -> Value {
     let words: Vec<String> = serde_json::from_slice(text).unwrap_or_default();
     Value::List(words.into_iter().map(Value::Text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_they_need() {
+        let values = [
+            17.0,
+            f64::from(0.05_f32),
+            f64::from(3996.004_f32),
+            0.1,
+            1.0 / 3.0,
+            f64::NAN,
+        ];
+        let text = json(&Value::Floats(values.to_vec())).to_string();
+        assert_eq!(text, "[17,0.05,3996.004,0.1,0.3333333333333333,null]");
+    }
 }
