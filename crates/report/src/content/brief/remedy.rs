@@ -123,7 +123,13 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
         false => risk(finding, &step),
     };
     let beside = |word: &str, text: &str| {
-        let text = shortened(text.trim(), BESIDE_MAX);
+        let text = text.trim();
+        let short = shortened(text, BESIDE_MAX);
+        // The values of an example are not those of this server.
+        let text = match text.contains("noted") && !short.contains("noted") {
+            true => text,
+            false => short,
+        };
         marked(&format!("{word}: "), &sentence(text))
     };
     lines.extend(risk.map(|risk| beside("Risk", risk)));
@@ -338,7 +344,8 @@ fn risk<'r>(finding: &'r Finding, step: &str) -> Option<&'r str> {
         let is_it = match mine {
             // Nothing tells: that of a change is about the change, unless it plainly is not.
             0 => {
-                let is_other = sentence.starts_with("Without ") && !is_off;
+                let is_of_off = sentence.starts_with("Without ") && !is_off;
+                let is_other = is_of_off || sentence.starts_with("Using ");
                 changes(step) && theirs < OTHERS_MIN && !is_other
             }
             mine => mine >= theirs,
@@ -444,6 +451,40 @@ mod tests {
             "When a debugger is attached, end it: <code>grep <span class=\"whole\">-E</span> TracerPid \
              /proc/7/status</code>. Otherwise: <code>kill <span class=\"whole\">-CONT</span> 7</code>."
         );
+    }
+
+    fn finding(now: &str, risk: &str, undo: &str) -> Finding {
+        Finding {
+            level: Level::Certain,
+            remedy: diagnosis::Remedy {
+                now: vec![now.to_owned()],
+                risk: risk.to_owned(),
+                undo: vec![undo.to_owned()],
+                ..diagnosis::Remedy::default()
+            },
+            ..Finding::default()
+        }
+    }
+
+    #[test]
+    fn an_undo_says_that_the_noted_values_are_meant_however_long_it_is() {
+        let undo = "sysctl -w vm.dirty_background_ratio=10 vm.dirty_ratio=20 (use the values noted before; setting a \
+            ratio sets the bytes to 0)";
+        let step = "sysctl -w vm.dirty_background_ratio=5 vm.dirty_ratio=9";
+        let lines = first(&Server::default(), &finding(step, "", undo));
+        let last = lines.last().map(|line| line.plain()).unwrap_or_default();
+        assert!(
+            last.starts_with("Undo: ") && last.contains("noted before"),
+            "{last}"
+        );
+    }
+
+    #[test]
+    fn the_risk_of_something_that_is_not_done_is_none() {
+        let risk = "Using swapoff to bring all pages back may kill processes.";
+        let finding = finding("sysctl -w vm.swappiness=1", risk, "");
+        assert_eq!(super::risk(&finding, "sysctl -w vm.swappiness=1"), None);
+        assert_eq!(super::risk(&finding, "swapoff -a; swapon -a"), Some(risk));
     }
 
     #[test]
