@@ -32,6 +32,18 @@ fn each_stall_gets_its_cause() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// `max` stands where a control group has no limit, and the period behind it.
+#[test]
+fn a_group_without_a_limit_is_no_sign_of_one() {
+    let has_limit = |limit: &str| {
+        let verdict = host::throttled().fact("cgroup.cpu_max", limit).verdict();
+        let finding = finding(&verdict, "cgroup-throttle");
+        finding.witnesses.iter().any(|one| one.id == "limit")
+    };
+    assert!(has_limit("10000 100000"));
+    assert!(!has_limit("max 100000"));
+}
+
 #[test]
 fn a_clock_that_was_set_weeks_ago_stalls_nothing_now() {
     let story = Story::healthy()
