@@ -25,6 +25,9 @@ const NEAR_MS: Millis = 30_000;
 /// A history has the same absence once a minute, and of what is read each ten seconds ten seconds later, milliseconds.
 const ABSENT_MS: Millis = 75_000;
 
+/// A recording is opened so long after its onset at the most, milliseconds: a strip of the first screen shows a minute.
+const OPENED_MS: Millis = 40_000;
+
 /// The time before is another one so often, where the moment that is looked at moves, milliseconds.
 const USUAL_EVERY_MS: Millis = 10_000;
 
@@ -243,8 +246,14 @@ impl Model {
             RecordingKind::Recorder | RecordingKind::History => self.last(),
             RecordingKind::File | RecordingKind::Captures => {
                 let stall = self.incident.stall_window();
-                let seen = stall.from.saturating_add(40_000);
-                stall.to.min(seen).clamp(self.first(), self.last())
+                let length = stall.to.saturating_sub(stall.from);
+                // At its end the crowd is gone. Captures have a few moments only, the last where most of them is.
+                let within = match self.incident.is_imported() {
+                    true => length,
+                    false => length / 4 * 3,
+                };
+                let seen = stall.from.saturating_add(within.min(OPENED_MS));
+                seen.clamp(self.first(), self.last())
             }
         }
     }

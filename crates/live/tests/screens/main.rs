@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use live::keys::{Press, SCREENS};
-use live::{Effect, Model, Palette, State, draw, page, press};
+use live::{Effect, Model, Palette, RecordingKind, State, draw, page, press};
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -177,6 +177,23 @@ fn no_name_drives_the_terminal() {
             assert!(raw.is_none(), "{presses}: {raw:?}");
         }
     }
+}
+
+#[test]
+fn a_short_stall_is_opened_while_it_lasts() {
+    let opened = |length: u64| {
+        let mut incident = fixture::incident();
+        let onset = incident.stall.onset;
+        incident.stall.end = Some(onset + length);
+        let model = Model::from_incident(
+            incident,
+            made::verdict(),
+            RecordingKind::File,
+            String::new(),
+        );
+        model.opening() - onset
+    };
+    assert_eq!([20_000, 90_000].map(opened), [15_000, 40_000]);
 }
 
 #[test]
