@@ -103,8 +103,14 @@ pub fn plain(
 const TOLD_MAX: usize = 5_000;
 
 fn opening(model: &Model) -> String {
+    let begin = jiff::Timestamp::from_millisecond(model.clock().wall_ms(model.first()));
+    // The lines below have the time of day alone.
+    let (date, zone) = match begin.ok().filter(|_| model.clock().is_known()) {
+        Some(begin) => (begin.strftime("%Y-%m-%d ").to_string(), " UTC"),
+        None => (String::new(), ""),
+    };
     format!(
-        "{} {} {}: {}, {} to {} UTC",
+        "{} {} {}: {}, {date}{} to {}{zone}",
         model.incident.host,
         model.incident.server.label,
         model.incident.server.version,

@@ -297,7 +297,12 @@ fn a_kept_history_has_a_past_and_can_be_saved() {
         || true,
     )
     .unwrap();
-    assert!(lines[0].starts_with("db7.example 3306 8.0.36"), "{lines:?}");
+    assert!(
+        lines[0].starts_with("db7.example 3306 8.0.36")
+            && lines[0].contains(": history, 2024-05-12 03:")
+            && lines[0].ends_with(" UTC"),
+        "{lines:?}"
+    );
     let refused = lines
         .iter()
         .any(|line| line == "03:16:15 connect: too many connections");
