@@ -236,6 +236,7 @@ fn a_print_is_two_sheets_with_what_a_post_mortem_needs() {
             "before <b>6.1 %</b>",
             "319 of 344",
             "958,000",
+            "<b>11.7</b> times as much as before",
             "<ol class=\"witnesses\">",
             "21,400",
             "<dt>who did it</dt>",

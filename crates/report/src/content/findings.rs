@@ -207,7 +207,9 @@ fn numbers(context: &Context<'_>, witness: &Witness) -> Prose {
         && value / baseline >= RATIO_MIN
     {
         let times = Prose::default().strong(units::rounded(value / baseline));
-        let times = times.text(format!(" times {calm}")).markup(usize::MAX);
+        let times = times
+            .text(format!(" times as much as {calm}"))
+            .markup(usize::MAX);
         out = out.page(markup!(" <span>{}</span>", times));
     }
     if witness.conclusive {
