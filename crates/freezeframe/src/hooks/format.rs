@@ -315,7 +315,8 @@ mod tests {
              Now: First in the queue: KILL 45.\nIncident 3306-x"
         );
         // Nobody reads two dozen ids in the night.
-        known["verdict"] = json!({"findings": [], "sentence": "No known cause fits. Not checked, because \
+        let guess = json!({"cause": "purge-lag", "level": "suspicion", "remedy": {"now": ["x"]}});
+        known["verdict"] = json!({"findings": [guess], "sentence": "No known cause fits. Not checked, because \
             evidence is missing (innodb): ahi-latch, purge-lag and 12 other causes."});
         known["do_now"] = Value::Null;
         assert_eq!(

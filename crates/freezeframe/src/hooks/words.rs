@@ -29,8 +29,10 @@ pub(super) fn felt(body: &Value) -> &str {
 
 /// What to try first for this server; of an event that an earlier version put into the queue the remedy's first line.
 pub(super) fn first_remedy(body: &Value) -> Option<&str> {
-    let of_cause = &body["verdict"]["findings"][0]["remedy"]["now"][0];
-    body["do_now"].as_str().or_else(|| of_cause.as_str())
+    match body.get("do_now") {
+        Some(said) => said.as_str(),
+        None => body["verdict"]["findings"][0]["remedy"]["now"][0].as_str(),
+    }
 }
 
 /// The event in a sentence.

@@ -60,7 +60,9 @@ pub(super) struct Reporter {
 
 /// What to try first for this server, as `explain` says it.
 fn do_now(incident: &Incident, verdict: Option<&Verdict>) -> Option<String> {
-    let first = verdict?.findings.first()?;
+    let first = verdict?.findings.first();
+    // Nobody is woken up to try what is only a guess.
+    let first = first.filter(|finding| finding.level > Level::Suspicion)?;
     let step = report::plain_words::first_step(&incident.server, first);
     (!step.is_empty()).then_some(step)
 }
