@@ -568,3 +568,26 @@ fn what_a_measured_suspicion_leads_to_stands_behind_it() {
         assert!(causes.contains(&"too-many-running"), "{found:?}");
     }
 }
+
+/// Up to MySQL 5.0 one class writes the binary log and the general log.
+#[test]
+fn a_log_of_mysql_5_0_is_the_general_log_only_where_that_is_known() {
+    let writer = |number: usize| {
+        format!(
+            "Thread {number} (Thread 0x4a1c{number:04x} (LWP {number})):\n#0  __lll_lock_wait ()\n#1  _L_lock_854 ()\n#2  pthread_mutex_lock ()\n#3  MYSQL_LOG::write ()\n#4  mysql_insert ()\n"
+        )
+    };
+    let writers: String = (100..140).map(writer).collect();
+    let purging = "Thread 88 (Thread 0x4a0c1940 (LWP 4112)):\n#0  unlink () from /lib64/libc.so.6\n#1  my_delete ()\n#2  MYSQL_LOG::purge_logs ()\n#3  MYSQL_LOG::purge_logs_before_date ()\n#4  MYSQL_LOG::rotate_and_purge ()\n#5  MYSQL_LOG::write ()\n#6  mysql_update ()\n";
+    let found = closely(&[&format!("{purging}{writers}")]);
+    let first = found.first().map(|(cause, _)| cause.as_str());
+    assert_eq!(first, Some("binlog-rotation-flush"), "{found:?}");
+    // It may be, but nothing says that it is.
+    for text in [format!("{purging}{writers}"), writers] {
+        let found = causes(&[&text]);
+        assert!(
+            found.iter().all(|(cause, _)| cause != "general-log"),
+            "{found:?}"
+        );
+    }
+}
