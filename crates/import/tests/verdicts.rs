@@ -591,3 +591,26 @@ fn a_log_of_mysql_5_0_is_the_general_log_only_where_that_is_known() {
         );
     }
 }
+
+/// A flat profile tells of no callers: who fights for a lock of the kernel is told besides, or not at all.
+#[test]
+fn a_spin_lock_without_callers_speaks_against_no_shrinking_cache() {
+    let profile = "Overhead  Command          Shared Object       Symbol\n  83.12%  mysqld           [kernel.kallsyms]   [k] _raw_spin_lock_irqsave\n   3.01%  opsagent         [kernel.kallsyms]   [k] _raw_spin_lock_irqsave\n   0.90%  mysqld           [zfs]               [k] dnode_hold_impl\n";
+    let told = "`arc_reclaim` and `kswapd0` on top of the process list with 100 % each.\n\n";
+    let found = closely(&[&format!("{told}{profile}")]);
+    let first = found.first().map(|(cause, _)| cause.as_str());
+    assert_eq!(first, Some("fs-memory-reclaim"), "{found:?}");
+}
+
+/// The functions that copy the server's counters are monitoring, though they are in performance_schema's files.
+#[test]
+fn copying_of_counters_is_monitoring() {
+    for text in [
+        "All new connections hang. In gdb the only thread that does something is in PFS_status_variable_cache::do_materialize_all, called by SHOW GLOBAL STATUS of an agent.",
+        "Each minute all sessions stand still for a second: the one that works is in PFS_system_variable_cache::do_materialize_all, it is the agent's SHOW GLOBAL VARIABLES.",
+    ] {
+        let found = closely(&[text]);
+        let first = found.first().map(|(cause, _)| cause.as_str());
+        assert_eq!(first, Some("status-monitoring"), "{text}: {found:?}");
+    }
+}
