@@ -87,6 +87,13 @@ pub(crate) const fn rate(column: &'static str, signal: &'static str, factor: f64
     }
 }
 
+/// Leaves out the first row, which is the mean since the machine's start where others follow. It is given back where one row
+/// is left: a row tells of the time since the one before it, so that this time begins with it.
+pub(crate) fn without_mean<T>(rows: &mut Vec<T>) -> Option<T> {
+    let first = (rows.len() > 1).then(|| rows.remove(0));
+    first.filter(|_| rows.len() == 1)
+}
+
 /// Counters made of what they grew by: rates become counters again, so that they are compared like those of /proc.
 #[derive(Default)]
 pub(crate) struct Sums(HashMap<Cow<'static, str>, f64>);
@@ -122,6 +129,21 @@ impl Sums {
                 true => self.counter(one.signal, one.unit, value * seconds),
                 false => Reading::gauge(one.signal, one.unit, value),
             });
+        }
+        readings
+    }
+
+    /// What the first of the rows is compared with: their rates, as counters that have not grown yet.
+    pub(crate) fn begin(
+        &mut self,
+        columns: &[Column],
+        value: impl Fn(&str) -> Option<f64>,
+    ) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        for one in columns {
+            if one.is_rate && value(one.column).is_some() {
+                readings.push(self.counter(one.signal, one.unit, 0.0));
+            }
         }
         readings
     }

@@ -614,3 +614,12 @@ fn copying_of_counters_is_monitoring() {
         assert_eq!(first, Some("status-monitoring"), "{text}: {found:?}");
     }
 }
+
+/// People paste the first rows of vmstat: the mean since the start, and one second.
+#[test]
+fn two_rows_of_vmstat_tell_of_swapping() {
+    let rows = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n 2 21 2096620  70112   1012  55120   61   58   112   220  412  881  4 22  0 74  0\n 1 24 2096812  69840    988  54988 7044 6102 70011  6400 4402 9012  3 25  0 72  0\n";
+    let found = causes(&[rows]);
+    let first = found.first().map(|(cause, _)| cause.as_str());
+    assert_eq!(first, Some("numa-swap"), "{found:?}");
+}

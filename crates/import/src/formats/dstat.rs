@@ -2,7 +2,7 @@
 
 use model::Unit;
 
-use crate::columns::{Column, Sums, level, number, rate, shares};
+use crate::columns::{Column, Sums, level, number, rate, shares, without_mean};
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::Read;
@@ -88,25 +88,27 @@ fn read(lines: &[Line<'_>]) -> Read {
             rows.push(row);
         }
     }
-    if rows.len() > 1 {
-        rows.remove(0);
-    }
+    let mut begin = without_mean(&mut rows);
     let mut read = Read {
         relative: true,
         ..Read::default()
     };
     let mut sums = Sums::default();
-    let timestamps = rows.iter().map(|row| {
+    let mut timestamps = Vec::with_capacity(rows.len() + 1);
+    for row in &rows {
         let value = |name: &str| {
             let mut cells = row.iter();
             cells
                 .find(|(column, _)| *column == name)
                 .map(|(_, value)| *value)
         };
+        if begin.take().is_some() {
+            timestamps.push((None, sums.begin(&COLUMNS, value)));
+        }
         let mut readings = shares(value("usr"), value("sys"), value("wai"), value("stl"));
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
-        (None, readings)
-    });
+        timestamps.push((None, readings));
+    }
     read.push_each("cpu", timestamps);
     read
 }

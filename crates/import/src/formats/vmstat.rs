@@ -2,7 +2,7 @@
 
 use model::Unit;
 
-use crate::columns::{Column, Head, Sums, level, rate, shares};
+use crate::columns::{Column, Head, Sums, level, rate, shares, without_mean};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, TIMESTAMPS_MAX};
@@ -70,19 +70,21 @@ fn read(lines: &[Line<'_>]) -> Read {
             rows.push((at.take(), text));
         }
     }
-    if rows.len() > 1 {
-        rows.remove(0);
-    }
+    let mut begin = without_mean(&mut rows);
     read.keep_newest(&mut rows, TIMESTAMPS_MAX);
     let mut sums = Sums::default();
-    let timestamps = rows.into_iter().map(|(at, text)| {
+    let mut timestamps = Vec::with_capacity(rows.len() + 1);
+    for (at, text) in rows {
         let words = text.split_whitespace().map(|word| word.parse().ok());
         let row: Vec<Option<f64>> = words.collect();
         let value = |name: &str| head.cell(&row, &[name]).flatten();
+        if let Some((began, _)) = begin.take() {
+            timestamps.push((began, sums.begin(&COLUMNS, value)));
+        }
         let mut readings = shares(value("us"), value("sy"), value("wa"), value("st"));
         readings.extend(sums.readings(&COLUMNS, 1.0, value));
-        (at, readings)
-    });
+        timestamps.push((at, readings));
+    }
     read.push_each("cpu", timestamps);
     read
 }
@@ -112,9 +114,22 @@ mod tests {
             " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
              - - - - - - 8 4 - - - - 10 80 - 5 -\n - - - - - - 8 4 - - - - 10 80 - 5 -\n",
         ));
-        assert_eq!(read.values("vmstat.pswpin"), [2.0]);
+        assert_eq!(read.values("vmstat.pswpin"), [0.0, 2.0]);
         assert_eq!(read.values("cpu.system_share"), [0.8]);
         assert_eq!(read.values("cpu.context_switches"), [0.0; 0]);
+    }
+
+    #[test]
+    fn of_two_rows_the_second_is_what_happened_since_the_first() {
+        let text = "procs ---memory---\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n\
+             2 21 2096620 70112 1012 55120 61 58 61120 6120 4120 8810  4 22 0 74 0\n\
+             1 24 2096812 69840  988 54988 7044 6100 70011 6400 4402 9012  3 25 0 72 0\n";
+        let read = read(&clean::lines(text));
+        assert_eq!(read.values("vmstat.pswpin"), [0.0, 1761.0]);
+        assert_eq!(read.values("vmstat.pswpout"), [0.0, 1525.0]);
+        // Levels and shares are those of the second alone.
+        assert_eq!(read.values("cpu.procs_blocked"), [24.0]);
+        assert_eq!(read.values("cpu.system_share"), [0.25]);
     }
 
     #[test]
