@@ -78,6 +78,7 @@ mod json_rows;
 mod json_text;
 mod layers;
 mod line;
+mod listed_waits;
 mod markdown_lists;
 mod memory_budget;
 mod moments;

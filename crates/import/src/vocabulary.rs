@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::line::Line;
+use crate::listed_waits;
 
 /// Captures with more text than this are listings and logs of whatever went on: their words are those of any server.
 const BYTES_MAX: usize = 64 << 10;
@@ -28,9 +29,13 @@ impl Vocabulary {
         let bytes = lines.clone().map(|line| line.text.len()).sum();
         let words = match bytes > BYTES_MAX {
             true => BTreeSet::new(),
-            false => likeness::known(lines.map(|line| line.text.as_ref()))
-                .into_iter()
-                .collect(),
+            false => {
+                let little = listed_waits::little(lines.clone());
+                let telling = lines.filter(|line| !little.contains(&line.number));
+                likeness::known(telling.map(|line| line.text.as_ref()))
+                    .into_iter()
+                    .collect()
+            }
         };
         Self { words, bytes }
     }

@@ -9,6 +9,7 @@ mod formats;
 mod hostile;
 mod languages;
 mod lexicon_share;
+mod listed;
 mod moments;
 mod pages;
 mod pasted;

@@ -13,6 +13,7 @@ use crate::columns::is_server_program;
 use crate::format::{Format, Group};
 use crate::formats::unread::stage;
 use crate::line::Line;
+use crate::listed_waits::ListedWaits;
 use crate::read::Timestamp;
 use crate::read::{Read, counted};
 
@@ -179,13 +180,14 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
     let mut bytes = 0_usize;
     let mut stages = Stages::default();
     let mut shapes = Shapes::default();
+    let mut waits = ListedWaits::default();
     for line in lines {
         bytes += line.text.len();
         if bytes > BYTES_MAX || read.mentions.len() >= WORDS_MAX {
             break;
         }
         let shape = shape(&line.text);
-        if shapes.is_silent(shape) || stages.take(line) {
+        if shapes.is_silent(shape) || stages.take(line) || waits.take(line) {
             continue;
         }
         let words = lexicon::mentions(&line.text);
@@ -219,6 +221,13 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
         }
     }
     stages.push_to(&mut read, path);
+    for wait in waits.telling() {
+        let found = lexicon::Mention {
+            entry: wait.entry,
+            text: &wait.name,
+        };
+        push_mention(&mut read, path, wait.line, &found, false);
+    }
     read.brought = brought(&read.mentions);
     read
 }
