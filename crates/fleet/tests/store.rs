@@ -148,7 +148,8 @@ fn what_keeps_little_in_memory_stores_the_same() {
         }
         drop(store);
         ["signals", "signals_1h"].map(|table| {
-            let all = format!("SELECT count(*) || ' ' || sum(mx) || ' ' || min(signal) FROM {table}");
+            let all =
+                format!("SELECT count(*) || ' ' || sum(mx) || ' ' || min(signal) FROM {table}");
             (one(&path, &all), one(&path, "PRAGMA integrity_check"))
         })
     };

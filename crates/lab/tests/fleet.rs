@@ -95,7 +95,15 @@ fn a_simulated_fleet_is_written_and_asked() {
 fn all_signals_by_the_second_are_as_many_rows() {
     let written = |signals: &str| {
         let size = ["--hosts", "3", "--days", "0.003", "--incidents", "12"];
-        let rest = ["--cases", "0", "--seed", "3", "--json", "--signals", signals];
+        let rest = [
+            "--cases",
+            "0",
+            "--seed",
+            "3",
+            "--json",
+            "--signals",
+            signals,
+        ];
         let (answer, code) = lab(&[&["fleet"][..], &size, &rest].concat());
         assert_eq!(code, 0, "{answer}");
         ["rows", "points"].map(|key| answer["minutes"][key].as_u64().unwrap())

@@ -56,10 +56,7 @@ impl KnownNames {
     /// # Errors
     ///
     /// When names were met that could not all be followed, or one would be left.
-    pub(super) fn rename(
-        &mut self,
-        history: &Incident,
-    ) -> Result<(Incident, &mut Known), Refused> {
+    pub(super) fn rename(&mut self, history: &Incident) -> Result<(Incident, &mut Known), Refused> {
         let mut renamed = self.known.as_ref().and_then(|known| known.rename(history));
         if renamed.is_none() {
             let known = Known::find_out(history, &self.salt, self.known.take())?;

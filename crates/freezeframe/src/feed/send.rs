@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use fleet::{Batch, Token};
 use fleet::any_store::{AnyError, AnyStore};
 use fleet::clickhouse::Then;
+use fleet::{Batch, Token};
 
 use super::config::{Fleet, Place};
 use super::spool::{Kind, Spool, Waiting};
@@ -85,7 +85,10 @@ impl Sender {
                 true
             }
             Err(error) if error.then() == Then::Leave => {
-                self.refused.entry(together(&one)).or_default().failed(Then::Leave);
+                self.refused
+                    .entry(together(&one))
+                    .or_default()
+                    .failed(Then::Leave);
                 state.refused(&error.to_string());
                 self.refused_in_row += 1;
                 let is_one_too_many = self.refused_in_row.is_multiple_of(REFUSED_MAX);

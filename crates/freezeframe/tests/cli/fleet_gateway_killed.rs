@@ -171,7 +171,10 @@ fn killed_over_and_over(place: &Place, store: &str) -> (u64, Running) {
                     for _ in 0..=u64::from(chance.below(3) == 0) {
                         let send = || gateway(*address.lock().unwrap(), &token).insert(&batch);
                         while let Err(failure) = send() {
-                            assert!(!matches!(failure.then, Then::Stop | Then::Leave), "{failure}");
+                            assert!(
+                                !matches!(failure.then, Then::Stop | Then::Leave),
+                                "{failure}"
+                            );
                             std::thread::sleep(Duration::from_millis(20));
                         }
                     }
