@@ -11,6 +11,7 @@ mod languages;
 mod lexicon_share;
 mod listed;
 mod moments;
+mod own_words;
 mod pages;
 mod pasted;
 mod pointers;
