@@ -21,6 +21,7 @@ pub(crate) static FORMAT: Format = Format {
     content: "processors, by program too",
     recognisers: &[
         Recogniser::new(250, "tP", 0, |at| is_top_header(at.text)),
+        Recogniser::new(251, "%Cc", sign::COLON, |at| is_cpu_line(at.text)),
         Recogniser::new(270, DIGITS, sign::COLON, |at| is_top_row(at.text)),
     ],
     continues: |_, next| {
@@ -40,6 +41,15 @@ fn is_top_header(text: &str) -> bool {
             && text.contains("%CPU")
             && (text.contains("COMMAND") || text.contains(" PR ") && text.contains(" NI ")))
         || (text.starts_with("PID ") && text.contains("CPU%") && text.contains(" PRI "))
+}
+
+/// `%Cpu(s): 12.1 us,  3.0 sy, …`: of all that top prints many people show this line alone. lscpu's `CPU(s): 8` is none.
+fn is_cpu_line(text: &str) -> bool {
+    cpu_line(text).is_some_and(|rest| {
+        let values =
+            parts(rest).filter(|part| part.trim().starts_with(|c: char| c.is_ascii_digit()));
+        values.count() >= 4 && !cpu_shares(rest).is_empty()
+    })
 }
 
 /// The columns by their head; htop marks the one that it sorts by: `CPU%▽MEM%`.
@@ -259,6 +269,28 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
     use crate::clean;
+
+    #[test]
+    fn the_line_of_the_processors_alone_is_told_from_what_others_print() {
+        for line in [
+            "%Cpu(s): 12.1 us,  3.0 sy,  0.0 ni,  9.9 id,  0.3 wa,  0.0 hi,  0.2 si, 74.5 st",
+            "%Cpu(s): 12,1 us,  3,0 sy,  0,0 ni,  9,9 id,  0,3 wa,  0,0 hi,  0,2 si, 74,5 st",
+            "Cpu(s): 12.1%us,  3.0%sy,  0.0%ni,  9.9%id,  0.3%wa,  0.0%hi,  0.2%si, 74.5%st",
+        ] {
+            assert!(is_cpu_line(line), "{line}");
+            let bytes = line.as_bytes();
+            let incident = crate::import(&[crate::Input { path: "x", bytes }]).incident;
+            let steal = incident.is_some_and(|it| it.timeline.get("cpu.steal_share").is_some());
+            assert!(steal, "{line}");
+        }
+        for line in [
+            "CPU(s):              32",
+            "CPU(s): 0-7,16-23",
+            "Cpu(s): busy, as ever, all, day",
+        ] {
+            assert!(!is_cpu_line(line), "{line}");
+        }
+    }
 
     #[test]
     fn rows_of_top() {
