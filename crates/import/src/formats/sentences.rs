@@ -325,7 +325,10 @@ pub(crate) fn without_shown(texts: &[TimedText], facts: &mut Vec<TimedFact>) {
 }
 
 fn amount(words: &str) -> String {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    // Some are files: `/proc/pressure/io`.
+    let is_file = words.starts_with('/');
+    let is_of_name =
+        |c: char| c.is_ascii_alphanumeric() || "_.".contains(c) || (is_file && c == '/');
     let end = words.find(|c| !is_of_name(c)).unwrap_or(words.len());
     let (name, value) = words.split_at(end);
     if value.is_empty() {
