@@ -110,6 +110,10 @@ struct Reader<'a> {
     days: u64,
     /// When the table that is read had its row before, milliseconds from the begin.
     before: Option<u64>,
+    /// No row of the table was read yet: the time before is that of its head.
+    is_first: bool,
+    /// Where the time of a signal's first row begins, and the signal that had not grown yet.
+    begins: Vec<(u64, Reading)>,
     rows: usize,
     names: Vec<&'static str>,
 }
@@ -127,6 +131,13 @@ fn read(lines: &[Line<'_>]) -> Read {
         }
     }
     let mut read = reader.read;
+    for (begin, reading) in reader.begins {
+        // One row alone tells of the time since its head; without a begin it has no rate.
+        let all = read.ticks.iter().flat_map(|tick| &tick.readings);
+        if all.filter(|one| one.name == reading.name).count() == 1 {
+            read.push(source_of(&reading.name), None, begin, vec![reading]);
+        }
+    }
     read.brought = counted(reader.rows, "row", "rows");
     read.what = Some(
         match reader.names.as_slice() {
@@ -177,6 +188,7 @@ impl<'a> Reader<'a> {
                 self.start(second);
             }
             self.before = Some(self.after(second));
+            self.is_first = true;
             return;
         }
         if self.head.0.is_empty() || words.len() + 2 < self.head.0.len() {
@@ -191,6 +203,7 @@ impl<'a> Reader<'a> {
             self.read.push(source, None, after, readings);
         }
         self.before = Some(after);
+        self.is_first = false;
     }
 
     fn start(&mut self, second: u64) {
@@ -243,16 +256,28 @@ impl<'a> Reader<'a> {
             let value = |names: &[&str]| names.iter().find_map(|name| numeric(name));
             return vec![("disk", self.sums.disk(device, seconds, value))];
         }
+        if let Some(before) = self.before.filter(|_| self.is_first) {
+            for reading in self.sums.begin(&COLUMNS, numeric) {
+                let is_known = |(_, known): &(u64, Reading)| known.name == reading.name;
+                if !self.begins.iter().any(is_known) {
+                    self.begins.push((before, reading));
+                }
+            }
+        }
         let mut by_source: BTreeMap<&'static str, Vec<Reading>> = BTreeMap::new();
         for reading in self.sums.readings(&COLUMNS, seconds, numeric) {
-            let source = match reading.name.split('.').next() {
-                Some("vmstat") => "vmstat",
-                Some("meminfo") => "meminfo",
-                _ => "cpu",
-            };
+            let source = source_of(&reading.name);
             by_source.entry(source).or_default().push(reading);
         }
         by_source.into_iter().collect()
+    }
+}
+
+fn source_of(signal: &str) -> &'static str {
+    match signal.split('.').next() {
+        Some("vmstat") => "vmstat",
+        Some("meminfo") => "meminfo",
+        _ => "cpu",
     }
 }
 
@@ -286,6 +311,17 @@ mod tests {
         assert!(read.is_empty());
         assert_eq!(read.what.as_deref(), Some("pidstat output"));
         assert!(read.skipped[0].1.contains("single processes"));
+    }
+
+    #[test]
+    fn one_row_tells_of_the_time_since_its_head() {
+        let read = read(&clean::lines(
+            "03:10:01     pswpin/s pswpout/s\n03:20:01      4120.00   5122.00\n",
+        ));
+        assert_eq!(
+            read.points("vmstat.pswpin"),
+            [(600_000, 2_472_000.0), (0, 0.0)]
+        );
     }
 
     #[test]
