@@ -1,5 +1,7 @@
 //! What cells and fields of a processlist tell, without what people wrote beside them.
 
+use lexicon::{Kind, Lexicon};
+
 use crate::tables::{null, without_code_marks};
 
 /// What a cell tells.
@@ -26,4 +28,45 @@ const SERVERS_OWN: [&str; 2] = ["system user", "unauthenticated user"];
 pub(crate) fn is_of_server(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.all(|word| word.is_empty() || server_text::is_message_word(word))
+}
+
+/// The state in front of what somebody wrote behind it: of one that neither is known nor made of a server's words the
+/// longest begin that is a known one. Any other stays as it is.
+pub(crate) fn known_state(text: &str) -> &str {
+    let is_state = |text: &&str| Lexicon::get().lookup(Kind::State, text).is_some();
+    if is_of_server(text) || is_state(&text) {
+        return text;
+    }
+    let mut begins = text.rmatch_indices(' ').filter_map(|(at, _)| {
+        let begin = text.get(..at)?;
+        Some(begin.trim_end_matches([' ', ',', ';', ':', '.', '(']))
+    });
+    begins.find(is_state).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::known_state;
+
+    #[test]
+    fn a_state_ends_where_somebody_wrote_behind_it() {
+        for (text, state) in [
+            ("updating hunter2", "updating"),
+            ("updating, says Alice", "updating"),
+            ("updating main table  (quillfeather)", "updating main table"),
+            (
+                "Waiting for table metadata lock of quillfeather",
+                "Waiting for table metadata lock",
+            ),
+            ("updating", "updating"),
+            (
+                "Waiting for table metadata lock",
+                "Waiting for table metadata lock",
+            ),
+            ("quillfeather at work", "quillfeather at work"),
+            ("", ""),
+        ] {
+            assert_eq!(known_state(text), state);
+        }
+    }
 }

@@ -110,12 +110,42 @@ fn state_of(row: &Row) -> &str {
     }
 }
 
-/// How a statement is shown.
-pub(crate) type Shown = fn(&str) -> String;
+/// How statements and states of a list are shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    statement: fn(&str) -> String,
+    state: fn(&str) -> &str,
+}
 
-/// A statement of a list that somebody showed to others: he may have written behind it.
-pub(crate) fn pasted(statement: &str) -> String {
-    sql::redact_in_any_mode(sql::without_remark(statement))
+impl Shown {
+    /// As a server told them.
+    pub(crate) const TOLD: Self = Self {
+        statement: sql::redact_in_any_mode,
+        state: as_told,
+    };
+
+    /// Of a list that somebody showed to others: he may have written behind them. `state` is what one was before.
+    pub(crate) fn pasted(state: fn(&str) -> &str) -> Self {
+        Self {
+            statement: |statement| sql::redact_in_any_mode(sql::without_remark(statement)),
+            state,
+        }
+    }
+}
+
+fn as_told(state: &str) -> &str {
+    state
+}
+
+/// The counts by states as they are shown; what is shown alike is counted together.
+fn by_shown(counts: BTreeMap<String, u64>, shown: Shown) -> BTreeMap<String, u64> {
+    let mut by_state: BTreeMap<String, u64> = BTreeMap::new();
+    for (state, count) in counts {
+        *by_state
+            .entry((shown.state)(&state).to_owned())
+            .or_default() += count;
+    }
+    by_state
 }
 
 /// Makes the histograms and the list of the longest; `own` are the recorder's connections.
@@ -159,6 +189,7 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64], shown: Shown) -> ProcessList 
         count(&mut list.by_class, class);
         sessions.push((seconds(row), row));
     }
+    list.by_state = by_shown(list.by_state, shown);
     sessions.order_by(|(a, _), (b, _)| b.total_cmp(a));
     if let Some(since) = waiting_since(&sessions) {
         asleep.retain(|(seconds, _)| *seconds >= since);
@@ -263,8 +294,8 @@ fn full(row: &Row, seconds: f64, shown: Shown) -> Session {
         db: row.get("db").to_owned(),
         command: command_of(row).to_owned(),
         seconds,
-        state: state_of(row).to_owned(),
-        statement: shown(row.get("info")),
+        state: (shown.state)(state_of(row)).to_owned(),
+        statement: (shown.statement)(row.get("info")),
     }
 }
 
@@ -283,16 +314,43 @@ mod tests {
                 Row::new(std::rc::Rc::clone(&columns), &values)
             })
             .collect();
-        summarise(&rows, &[], sql::redact_in_any_mode)
+        summarise(&rows, &[], Shown::TOLD)
+    }
+
+    fn first_word(state: &str) -> &str {
+        state.split(' ').next().unwrap_or_default()
     }
 
     #[test]
-    fn what_somebody_wrote_behind_a_statement_is_none_of_it() {
-        assert_eq!(pasted("COMMIT, Alice says hunter2"), "COMMIT");
-        assert_eq!(
-            pasted("update t set a = 'x' where b = 5 Alice says hunter2"),
-            "update t set a = ? where b = ?"
+    fn what_somebody_wrote_behind_a_statement_or_a_state_is_none_of_it() {
+        let columns: std::rc::Rc<[String]> =
+            ["id", "command", "state", "info"].map(str::to_owned).into();
+        let row = |state: &str, info: &str| {
+            Row::new(std::rc::Rc::clone(&columns), &["5", "Query", state, info])
+        };
+        let rows = [
+            row("updating hunter2", "COMMIT, Alice says hunter2"),
+            row(
+                "updating",
+                "update t set a = 'x' where b = 5 Alice says hunter2",
+            ),
+        ];
+        let list = summarise(&rows, &[], Shown::pasted(first_word));
+        let told = format!("{list:?}");
+        assert!(
+            !told.contains("hunter2") && !told.contains("Alice"),
+            "{told}"
         );
+        assert_eq!(list.by_state.get("updating"), Some(&2));
+        let statements: Vec<&str> = list
+            .longest
+            .iter()
+            .map(|one| one.statement.as_str())
+            .collect();
+        assert_eq!(statements, ["COMMIT", "update t set a = ? where b = ?"]);
+        // A server's are as it told them.
+        let list = summarise(&rows, &[], Shown::TOLD);
+        assert_eq!(list.by_state.get("updating hunter2"), Some(&1));
     }
 
     #[test]
@@ -386,7 +444,7 @@ mod tests {
                     Row::new(std::rc::Rc::clone(&columns), &values)
                 })
                 .collect();
-            summarise(&rows, &[9], sql::redact_in_any_mode)
+            summarise(&rows, &[9], Shown::TOLD)
         };
         let asleep = [
             ["4", "Sleep", "9", ""],

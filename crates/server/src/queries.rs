@@ -6,6 +6,7 @@ use model::{Fact, OwnText, Reading, SourceData, Text, Unit};
 
 use server_text::innodb;
 
+use crate::processlist::Shown;
 use crate::public_value::public_value;
 use crate::{Row, ServerError, Session};
 
@@ -92,15 +93,15 @@ pub fn innodb_taken(text: &str) -> SourceData {
 /// What the rows of a process list tell: its columns are named as the server names them, in lower
 /// case. `own` are connections to leave out.
 pub fn processlist_taken(rows: &[Row], own: &[u64]) -> SourceData {
-    list_taken(rows, own, sql::redact_in_any_mode)
+    list_taken(rows, own, Shown::TOLD)
 }
 
-/// The same of a list that somebody showed to others.
-pub fn pasted_processlist_taken(rows: &[Row], own: &[u64]) -> SourceData {
-    list_taken(rows, own, crate::processlist::pasted)
+/// The same of a list that somebody showed to others, in which he may have written: `state` is what a state was before.
+pub fn pasted_processlist_taken(rows: &[Row], own: &[u64], state: fn(&str) -> &str) -> SourceData {
+    list_taken(rows, own, Shown::pasted(state))
 }
 
-fn list_taken(rows: &[Row], own: &[u64], shown: crate::processlist::Shown) -> SourceData {
+fn list_taken(rows: &[Row], own: &[u64], shown: Shown) -> SourceData {
     let list = crate::processlist::summarise(rows, own, shown);
     SourceData {
         readings: crate::processlist::readings(&list),

@@ -11,7 +11,7 @@ use crate::format::{Next, Open};
 use crate::formats::states;
 use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::session_values::{field_value, is_of_server, value};
+use crate::session_values::{field_value, is_of_server, known_state, value};
 use crate::table_rows::add_row;
 use crate::tables::{
     cells, field, is_processlist_head, is_rule, is_session_field, is_vertical_row,
@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
             .iter()
             .filter_map(|row| row.get("id").parse().ok())
             .collect();
-        let taken = server::pasted_processlist_taken(&rows, &ids);
+        let taken = server::pasted_processlist_taken(&rows, &ids, known_state);
         self.read.take("processlist", self.at, after, taken);
     }
 }

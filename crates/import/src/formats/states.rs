@@ -11,7 +11,7 @@ use crate::format::Candidate;
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
-use crate::session_values::is_of_server;
+use crate::session_values::{is_of_server, known_state};
 use crate::tables::{cells, is_rule, null};
 
 pub(crate) static FORMAT: Format = Format {
@@ -230,7 +230,7 @@ fn read(lines: &[Line<'_>]) -> Read {
         counted(states, "state", "states")
     );
     if !rows.is_empty() {
-        let taken = server::pasted_processlist_taken(&rows, &[]);
+        let taken = server::pasted_processlist_taken(&rows, &[], known_state);
         read.take("processlist", None, 0, taken);
     }
     read

@@ -4,6 +4,7 @@ use model::SourceData;
 use server::Row;
 
 use crate::read::rows::Rows;
+use crate::session_values::known_state;
 
 /// The columns of the table, in the order of a processlist.
 const TABLE: [&str; 8] = [
@@ -57,6 +58,6 @@ pub(super) fn processlist(rows: &Rows) -> SourceData {
         .collect();
     match list.is_empty() {
         true => SourceData::default(),
-        false => server::pasted_processlist_taken(&list, &[]),
+        false => server::pasted_processlist_taken(&list, &[], known_state),
     }
 }
