@@ -421,6 +421,41 @@ fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
     assert_eq!(minutes(&history, SALT, 0..60), Err(Refused::NoTime));
 }
 
+/// One that is nobody's is learned by itself; one with a name is looked for everywhere.
+#[test]
+fn a_new_signal_gives_the_rows_that_are_made_without_what_is_known() {
+    let begin = ZERO_MS / 1000;
+    let mut names = KnownNames::new(SALT);
+    let mut history = incident("db1");
+    minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+    for (step, signal) in [
+        "processlist.state.Statistics",
+        "processlist.class.show_other",
+        "status.Innodb_row_lock_waits",
+        "top.carolyn_app.cpu_ticks",
+        "processlist.state.Writing_to_net",
+        "filesystem./srv/carolyn.used_share",
+        "processlist.state.carolyn_app",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let reading = Reading::gauge(signal, Unit::Count, 0.5);
+        let (source, at) = (format!("source{step}"), 50_000);
+        history.timeline.push_readings(&source, at, &[reading]);
+        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{signal}");
+        let has_name = made
+            .signals
+            .iter()
+            .any(|row| row.signal.contains("carolyn"));
+        assert!(!has_name, "{signal}");
+        let is_there = made.signals.iter().any(|row| row.signal == signal);
+        assert_eq!(is_there, !signal.contains("carolyn"), "{signal}");
+    }
+}
+
 /// What is known from the minutes before gives the rows that are made without it.
 #[test]
 fn names_that_are_known_change_no_row() {

@@ -73,6 +73,20 @@ pub(super) fn signal(pseudonyms: &mut Pseudonyms<'_>, name: &str) -> Option<Stri
     Some(format!("processlist.{area}.{renamed}"))
 }
 
+/// Whether such a signal has words of servers only: nothing else need be looked for in it.
+pub(super) fn is_servers(pseudonyms: &Pseudonyms<'_>, name: &str) -> bool {
+    let what = name.strip_prefix("processlist.");
+    let is_known = |area: &str, word: &str| {
+        is_word(pseudonyms, word) || (area == "class" && is_keyword(&word.to_ascii_lowercase()))
+    };
+    match what.and_then(|rest| rest.split_once('.')) {
+        Some((area @ ("state" | "class"), words)) => {
+            words.split('_').all(|word| is_known(area, word))
+        }
+        _ => false,
+    }
+}
+
 /// With blanks between words; what stands for a name already is one.
 fn spaced(name: &str) -> String {
     let mut out = String::with_capacity(name.len());

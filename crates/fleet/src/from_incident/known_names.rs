@@ -58,6 +58,12 @@ impl KnownNames {
     /// When names were met that could not all be followed, or one would be left.
     pub(super) fn rename(&mut self, history: &Incident) -> Result<(Incident, &mut Known), Refused> {
         let mut renamed = self.known.as_ref().and_then(|known| known.rename(history));
+        if renamed.is_none()
+            && let Some(known) = &mut self.known
+            && known.learn(history)
+        {
+            renamed = known.rename(history);
+        }
         if renamed.is_none() {
             let known = Known::find_out(history, &self.salt, self.known.take())?;
             renamed = self.known.insert(known).rename(history);
@@ -106,6 +112,25 @@ impl Known {
         };
         renamed.server.version.clone_from(&self.version);
         Some(renamed)
+    }
+
+    /// Adds the signals that are new, where they are nobody's: a state that no session had before. Whether it did.
+    fn learn(&mut self, history: &Incident) -> bool {
+        let series = history.timeline.series.iter();
+        let new: Vec<&str> = series
+            .map(|series| series.name.as_str())
+            .filter(|name| !self.signals.contains_key(*name))
+            .collect();
+        let is_clean = |name: &&str| self.names.find_in_text(name.as_bytes()).is_none();
+        let are_nobodys = !new.is_empty()
+            && self.signals.len() + new.len() <= SIGNALS_MAX
+            && redact::are_nobodys(new.iter().copied())
+            && new.iter().all(is_clean);
+        if are_nobodys {
+            let new = new.into_iter().map(|name| (name.to_owned(), None));
+            self.signals.extend(new);
+        }
+        are_nobodys
     }
 
     /// Looks through a history, and through the signals that were known before: a program that is gone comes back.

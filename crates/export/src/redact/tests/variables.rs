@@ -177,3 +177,30 @@ fn a_hidden_folder_called_like_a_word_of_ours_takes_no_signal_away() {
         assert!(!all.contains(name), "{name}: {all}");
     }
 }
+
+#[test]
+fn a_signal_by_itself_is_nobodys_or_in_doubt() {
+    for signal in [
+        "processlist.state.Writing_to_net",
+        "processlist.class.show_other",
+        "processlist.command.Query",
+        "status.Innodb_row_lock_waits",
+        "vmstat.compact_stall",
+        "disk.nvme0n1.busy_ms",
+        "filesystem./var/lib/mysql.used_share",
+    ] {
+        assert!(super::super::are_nobodys([signal]), "{signal}");
+    }
+    for signal in [
+        "processlist.state.acme_shop",
+        "processlist.class.Alice",
+        "processlist.command.hunter2",
+        "status.Alice_Miller",
+        "top.acme_shop.user_ticks",
+        "disk.acme-data.busy_ms",
+        "filesystem./srv/acme.used_share",
+    ] {
+        assert!(!super::super::are_nobodys([signal]), "{signal}");
+        assert!(!super::super::are_nobodys(["vmstat.pswpin", signal]));
+    }
+}
