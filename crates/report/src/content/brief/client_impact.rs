@@ -10,6 +10,9 @@ const CLAUSES_MAX: usize = 2;
 /// The rule of a trigger of the user's own, whose words are a formula.
 const USER: &str = "user";
 
+/// From here on the rule of the time in the kernel tells of the server.
+const SERVER_SPENDS: &str = "; the server spends ";
+
 /// Fewer statements a second say nothing of "fewer": the recorder's own are among them.
 const RATE_MIN: f64 = 10.0;
 
@@ -69,9 +72,12 @@ fn noticed(incident: &Incident) -> String {
     let own = triggers
         .find(|one| ![USER, Stall::IMPORTED, Stall::REQUESTED].contains(&one.rule.as_str()));
     if let Some(trigger) = own {
-        // From when on a rule speaks is nothing that users felt.
+        // From when on a rule speaks is nothing that users felt, and no more is what the server's processors do.
         let felt = trigger.says.split(" (limit ").next().unwrap_or_default();
-        return sentence(&capital(felt));
+        let felt = felt.split(SERVER_SPENDS).next().unwrap_or_default();
+        return sentence(&capital(
+            &felt.replace("SELECT 1 takes", "the simplest query takes"),
+        ));
     }
     let mut triggers = incident.stall.triggers.iter();
     if triggers.any(|trigger| trigger.rule == USER) {
@@ -424,6 +430,15 @@ mod tests {
             .triggers
             .push(trigger("work-stops", "40 sessions hang (limit 2 s)"));
         assert_eq!(client_impact(&incident), "40 sessions hang.");
+        incident.stall.triggers = vec![trigger(
+            "system-cpu",
+            "SELECT 1 takes 1.1 ms, 0.1 ms usually; the server spends 32 % of all CPUs in the kernel, \
+             1 % usually (limit 25 %)",
+        )];
+        assert_eq!(
+            client_impact(&incident),
+            "The simplest query takes 1.1 ms, 0.1 ms usually."
+        );
         incident.stall.triggers = vec![trigger(Stall::REQUESTED, "an incident was requested")];
         assert!(client_impact(&incident).starts_with("No stall was noticed"));
     }
