@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     }
     output::note(&seen.cost);
     if seen.digest.count == 0 {
-        output::note("no statements in this time");
+        output::note(nothing_seen(&seen.digest));
     }
     let title = format!("Queries of {}", listening.target.label);
     show(args, &title, &seen)?;
@@ -415,6 +415,18 @@ fn sums_only(args: &Queries, way: &str) -> Result<(), Unavailable> {
     )))
 }
 
+/// That no statement was seen, and how to see those that this way does not.
+fn nothing_seen(digest: &QueryDigest) -> &'static str {
+    match digest.method == QueryMethod::Packets && !digest.blind.is_empty() {
+        true => {
+            "no statements in this time among those that packets show (NOT SEEN says which they do not); to see all: \
+             --way general-log --allow-general-log, for which the server writes each statement into its general log \
+             for this time"
+        }
+        false => "no statements in this time",
+    }
+}
+
 /// Prints a digest in the form that is asked for.
 fn show(args: &Queries, title: &str, seen: &LiveDigest) -> Result<()> {
     let total = seen.total.as_ref();
@@ -433,4 +445,45 @@ fn show(args: &Queries, title: &str, seen: &LiveDigest) -> Result<()> {
         compat_ids: args.compat == Some(CompatArg::Pt),
     };
     output::print_page(&queries_text(&seen.digest, total, &options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sees_nothing_by_packets_is_told_of_the_other_way() {
+        let digest = |method: QueryMethod, blind: Vec<Absent>| QueryDigest {
+            method,
+            from_us: None,
+            to_us: None,
+            count: 0,
+            errors: None,
+            classes: Vec::new(),
+            folded: None,
+            lost: 0,
+            blind,
+            tried: Vec::new(),
+            connections: None,
+        };
+        let socket = || {
+            vec![Absent::new(
+                "statements over the unix socket",
+                Reason::Unsupported,
+                "1 client uses it, and it has no packets",
+            )]
+        };
+        let short = "no statements in this time";
+        assert_eq!(
+            nothing_seen(&digest(QueryMethod::Packets, Vec::new())),
+            short
+        );
+        assert_eq!(
+            nothing_seen(&digest(QueryMethod::GeneralLog, socket())),
+            short
+        );
+        let told = nothing_seen(&digest(QueryMethod::Packets, socket()));
+        assert!(told.starts_with(short), "{told}");
+        assert!(told.contains("--way general-log"), "{told}");
+    }
 }

@@ -33,7 +33,10 @@ pub fn blind_spots(options: &PacketOptions, captured: &Captured) -> Vec<Absent> 
         Some(Some(count)) => tell(
             "statements over the unix socket",
             Reason::Unsupported,
-            format!("{count} clients use it, and it has no packets"),
+            match count {
+                1 => "1 client uses it, and it has no packets".to_owned(),
+                _ => format!("{count} clients use it, and it has no packets"),
+            },
         ),
         Some(None) | None => tell(
             "statements over the unix socket",
