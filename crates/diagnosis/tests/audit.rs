@@ -325,7 +325,7 @@ const CASES: &[Case] = &[
         &[Fact("variables.join_buffer_size", "268435456"), Level("status.Max_used_connections", 10.0)]),
     ("core-dump", &[Fact("sysctl.kernel.core_pattern", "|/usr/share/apport/apport -p%p"), Level("process.resident_bytes", 20.0 * GIB)], NOTE, "'|/usr/share/apport/apport'",
         &[Fact("sysctl.kernel.core_pattern", "|/usr/share/apport/apport -p%p")]),
-    ("cgroup-cpu", &[Counter("cgroup.cpu.nr_throttled", 4.0, 0.0)], SERIOUS, "held back in 40 %", &[Counter("cgroup.cpu.nr_throttled", 4.0, 0.0), Fact("cgroup.cpu_max", "max 100000")]),
+    ("cgroup-cpu", &[Counter("cgroup.cpu.nr_throttled", 4.0, 0.0)], SERIOUS, "may use 2 CPUs (cpu.max 200000 100000) and is held back in 40 %", &[Counter("cgroup.cpu.nr_throttled", 4.0, 0.0), Fact("cgroup.cpu_max", "max 100000")]),
     ("cgroup-cpu", &[Counter("cgroup.cpu.nr_throttled", 0.0, 30_000.0)], NOTE, "in 3 % of its periods", &[Counter("cgroup.cpu.nr_throttled", 0.0, 3000.0)]),
     ("steal", &[Level("cpu.steal_share", 0.3)], SERIOUS, "30 %", &[Level("cpu.steal_share", 0.04)]),
     ("dirty-pages", &[Level("meminfo.Dirty", 1.2 * GIB)], SERIOUS, "1.2 GiB of written data wait", &[Level("meminfo.Dirty", 0.2 * GIB)]),

@@ -69,7 +69,7 @@ static ALL: &[(&str, Special)] = &[
     ("dirty_limit", |look| number(dirty_limit(look)?)),
     ("largest_buffer", |look| text(largest_buffer(look))),
     ("core_program", |look| name(look.fact("sysctl.kernel.core_pattern")?.split_whitespace().next().unwrap_or_default())),
-    ("cpu_quota", |look| text(look.fact("cgroup.cpu_max")?.replace(' ', " of each "))),
+    ("cpu_quota", |look| number(cpu_quota(look)?)),
     ("slowest_disk", |look| text(slowest_flush(look)?.0)),
     ("slowest_flush_ms", |look| number(slowest_flush(look)?.1)),
     ("slowest_flushes", |look| number(slowest_flush(look)?.2)),
@@ -104,6 +104,17 @@ fn text(text: impl Into<String>) -> Read<Value> {
 
 fn name(name: impl Into<String>) -> Read<Value> {
     Ok(Value::of_name(name))
+}
+
+/// Processors that `cpu.max` allows: so many microseconds of each period.
+fn cpu_quota(look: &Look<'_>) -> Read<f64> {
+    let limit = look.fact("cgroup.cpu_max")?;
+    let us = |text: &str| text.parse::<f64>().ok();
+    let processors = limit.split_once(' ').and_then(|(quota, period)| {
+        let period = us(period).filter(|period| *period > 0.0)?;
+        Some(us(quota)? / period)
+    });
+    processors.ok_or_else(|| Missing(format!("cpu.max is {limit}")))
 }
 
 /// How many numbers a kernel list such as `0-1,4` holds.
