@@ -81,6 +81,10 @@ mod tests {
                 "innodb.history_list_length",
                 "history list length (the status of InnoDB)",
             ),
+            (
+                "innodb.active_seconds_max",
+                "age of the oldest transaction (the status of InnoDB)",
+            ),
             ("shop.orders", "shop.orders"),
         ] {
             assert_eq!(signal(name), words);

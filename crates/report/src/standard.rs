@@ -265,11 +265,50 @@ pub(crate) fn in_words(name: &str) -> String {
     }
 }
 
+/// Signals whose own name with blanks for its underscores says nothing to people.
+const OWN_NAMES: [(&str, &str); 12] = [
+    (
+        "connections.hung_oldest_ms",
+        "age of the oldest open request",
+    ),
+    ("connections.since_answer_ms", "time without an answer"),
+    (
+        "connections.ungreeted_oldest_ms",
+        "longest wait for the greeting",
+    ),
+    ("innodb.active_seconds_max", "age of the oldest transaction"),
+    ("innodb.lock_wait_seconds_max", "longest wait for a lock"),
+    (
+        "innodb.semaphore_wait_seconds_max",
+        "longest wait for a latch",
+    ),
+    ("probe.connect_waiting_us", "connect without an answer"),
+    ("probe.query_waiting_us", "SELECT 1 without an answer"),
+    (
+        "processlist.hung_oldest_ms",
+        "age of the oldest hanging statement",
+    ),
+    ("processlist.logging_in_oldest_ms", "longest login"),
+    (
+        "processlist.since_finish_ms",
+        "time without a finished statement",
+    ),
+    (
+        "processlist.waiting_oldest_ms",
+        "age of the oldest waiting statement",
+    ),
+];
+
 /// A signal's name within its area, and the area, both in words.
 pub(crate) fn own_name(name: &str) -> Option<(String, &'static str)> {
     let (_, own) = name.split_once('.')?;
     let area = model::area_of(name)?;
-    Some((own.replace(['_', '.'], " "), area.plain))
+    let known = OWN_NAMES.iter().find(|(signal, _)| *signal == name);
+    let own = known.map_or_else(
+        || own.replace(['_', '.'], " "),
+        |(_, words)| (*words).to_owned(),
+    );
+    Some((own, area.plain))
 }
 
 fn letters_behind(text: &str, first: char) -> &str {
