@@ -74,7 +74,7 @@ const OTHERS_MIN: usize = 2;
 const OTHERWISE: &str = ". Otherwise: ";
 
 /// What is said of a session that is ended, whatever the cause: its remedy's risk may be about another step.
-const KILL_RISK: &str = "what is killed is rolled back, which takes time.";
+const KILL_RISK: &str = "What is killed is rolled back, which takes time.";
 
 /// Whether there is something to do first.
 pub(crate) fn is_known(server: &Server, finding: &Finding) -> bool {
@@ -99,7 +99,7 @@ pub(crate) fn first(server: &Server, finding: &Finding) -> Vec<Prose> {
     }
     let (short, has_looked) = without_look(&step);
     let undo = match ends_session(&step) {
-        true => undo_of_kill(&remedy.undo),
+        true => undo_of_kill(&step, &remedy.undo),
         false => undo(&paired, (index, chosen), remedy.undo.first()),
     };
     let is_noted = undo.is_some_and(|undo| undo.contains("noted"));
@@ -297,10 +297,15 @@ fn kill_risk(risk: &str) -> &str {
     about.unwrap_or(KILL_RISK)
 }
 
-/// What is to be done again after something was ended: no other line takes that back.
-fn undo_of_kill(undo: &[String]) -> Option<&str> {
+/// What is to be done again after something was ended: no other line takes that back. Whoever's statement is ended keeps
+/// its session.
+fn undo_of_kill<'r>(step: &str, undo: &'r [String]) -> Option<&'r str> {
     const ABOUT: [&str; 4] = ["kill", "Kill", "aborted", " again"];
-    let is_about = |line: &&String| ABOUT.iter().any(|word| line.contains(word));
+    let keeps_session = step.contains("KILL QUERY");
+    let is_about = |line: &&String| {
+        let is_other = keeps_session && line.contains("killed session");
+        !is_other && ABOUT.iter().any(|word| line.contains(word))
+    };
     undo.iter().find(is_about).map(String::as_str)
 }
 
@@ -489,11 +494,11 @@ mod tests {
 
     #[test]
     fn what_was_ended_is_begun_again_and_nothing_else() {
-        let undo = |undo: &[&str]| {
+        let after = |kill: &str, undo: &[&str]| {
             let finding = Finding {
                 level: Level::Certain,
                 remedy: diagnosis::Remedy {
-                    now: vec!["It holds the lock: connection 7: KILL 7".to_owned()],
+                    now: vec![format!("It holds the lock: connection 7: {kill}")],
                     undo: undo.iter().map(|line| (*line).to_owned()).collect(),
                     ..diagnosis::Remedy::default()
                 },
@@ -503,6 +508,7 @@ mod tests {
             let mut lines = lines.iter().map(|line| line.plain());
             lines.find_map(|line| line.strip_prefix("Undo: ").map(str::to_owned))
         };
+        let undo = |lines: &[&str]| after("KILL 7", lines);
         let of_holder = "UNLOCK TABLES in the session that holds the lock";
         let of_backup = "An aborted backup must be run again";
         assert_eq!(
@@ -510,6 +516,12 @@ mod tests {
             Some("An aborted backup must be run again.")
         );
         assert_eq!(undo(&[of_holder]), None);
+        let of_session = "A killed session cannot be restored";
+        assert_eq!(
+            undo(&[of_session]).as_deref(),
+            Some("A killed session cannot be restored.")
+        );
+        assert_eq!(after("KILL QUERY 7", &[of_session]), None);
         assert_eq!(
             undo(&["A killed DDL must be run again", of_backup]).as_deref(),
             Some("A killed DDL must be run again.")
