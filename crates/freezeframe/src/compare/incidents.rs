@@ -103,7 +103,7 @@ fn refuse_captures(path: &Path, side: &str) -> Result<()> {
         return Ok(());
     }
     let word = shell::word(&path.to_string_lossy());
-    if path.is_dir() && has_incidents(path) {
+    if path.is_dir() && is_recorded(path) {
         bail!(
             "{}: this is a directory; compare takes two incident files (.frame). Those in it: freezeframe incidents --dir {word}",
             path.display()
@@ -115,12 +115,9 @@ fn refuse_captures(path: &Path, side: &str) -> Result<()> {
     )
 }
 
-/// Whether a directory has incidents of ours in it.
-fn has_incidents(dir: &Path) -> bool {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.path())
-        .any(|path| path.extension().is_some_and(|end| end == "frame"))
+/// Whether a directory is a recorder's, or has incidents in it.
+fn is_recorded(dir: &Path) -> bool {
+    !recorded::histories(dir).is_empty() || recorded::frames(dir).is_ok_and(|it| !it.is_empty())
 }
 
 pub(super) fn read(path: &Path) -> Result<Incident> {

@@ -187,6 +187,15 @@ fn compare_says_what_it_takes_and_how_to_get_it() {
         &["compare", recorded, frame],
         &["this is a directory", "freezeframe incidents --dir"],
     );
+    // So has that of a recorder of named servers, which stand below it.
+    let state = tempfile::tempdir().unwrap();
+    let of_target = state.path().join("targets").join("shop");
+    std::fs::create_dir_all(&of_target).unwrap();
+    store::write_incident(&incident, &of_target).unwrap();
+    one_line(
+        &["compare", state.path().to_str().unwrap(), frame],
+        &["this is a directory", "freezeframe incidents --dir"],
+    );
     one_line(
         &["compare", frame, folder],
         &["freezeframe import", "-o after.frame"],
