@@ -16,6 +16,7 @@
 mod client_impact;
 mod confidence;
 mod current_activity;
+mod for_server;
 mod phrases;
 mod related;
 mod remedy;

@@ -3,6 +3,7 @@
 use diagnosis::{Actor, Finding, Level, Paired, Undoable};
 use model::Server;
 
+use super::for_server::fits;
 use super::phrases::{capital, sentence, shortened};
 use crate::document::Prose;
 use crate::steps::{self, StepPart};
@@ -204,34 +205,6 @@ fn chosen<'p, 'r>(server: &Server, steps: &'p [Undoable<'r>]) -> Option<(usize, 
         .find(|(_, one)| !only_looks(one.step))
         .or_else(|| fitting.next())
         .or_else(|| steps.iter().enumerate().next())
-}
-
-/// A step that begins with the name of a server is for that one, and from its release on where it says so.
-fn fits(server: &Server, step: &str) -> bool {
-    let lead = step.split_once(": ").map_or("", |(lead, _)| lead);
-    let is_mariadb = server.version.contains("MariaDB");
-    let (own, other) = match is_mariadb {
-        true => ("MariaDB", "MySQL"),
-        false => ("MySQL", "MariaDB"),
-    };
-    if server.version.is_empty() || !lead.contains(own) && !lead.contains(other) {
-        return true;
-    }
-    let Some((_, behind)) = lead.split_once(own) else {
-        return false;
-    };
-    let asked = release(behind.trim_start());
-    asked.is_empty() || !behind.contains("and later") || release(&server.version) >= asked
-}
-
-/// The numbers of a release at the begin of a text.
-fn release(text: &str) -> Vec<u32> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let numbers = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
-    numbers
-        .split('.')
-        .filter_map(|number| number.parse().ok())
-        .collect()
 }
 
 fn changes(step: &str) -> bool {
@@ -562,27 +535,5 @@ mod tests {
             kill_risk("With mode 2 the values are not consecutive."),
             KILL_RISK
         );
-    }
-
-    #[test]
-    fn a_step_for_another_server_is_passed_over() {
-        let server = |version: &str| Server {
-            version: version.to_owned(),
-            ..Server::default()
-        };
-        let step = "MySQL 8.0.16 and later: SET GLOBAL x = 1";
-        assert!(fits(&server("8.0.36 MySQL Community Server"), step));
-        assert!(fits(&server(""), step));
-        assert!(!fits(&server("5.5.9 (Source distribution)"), step));
-        assert!(!fits(&server("10.11.19-MariaDB-0+deb12u1"), step));
-        assert!(fits(
-            &server("5.5.9"),
-            "Older MySQL, and MariaDB: SET GLOBAL y = 1"
-        ));
-        assert!(fits(
-            &server("10.11.19-MariaDB"),
-            "Older MySQL, and MariaDB: SET GLOBAL y = 1"
-        ));
-        assert!(!fits(&server("8.0.36"), "MariaDB 10.6: SET GLOBAL y = 1"));
     }
 }
