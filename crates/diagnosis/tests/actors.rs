@@ -216,7 +216,7 @@ fn an_idle_holder_of_lock_tables_is_no_ddl() {
     assert_eq!(actors[0].idle_seconds, Some(21.0));
     assert_eq!(
         now,
-        ["Who is in front: connection 4 (app@web1): idle for 21 s: KILL 4"]
+        ["The others wait for it: connection 4 (app@web1): idle for 21 s: KILL 4"]
     );
     // Somebody who is at work now may have taken it before, and not all sessions are listed where there are many.
     let works = session(8, "Query", 2.0, "Sending data", "select a from u");
@@ -243,7 +243,7 @@ fn an_idle_holder_of_lock_tables_is_no_ddl() {
     assert!(actors.iter().all(|actor| !actor.sure), "{actors:?}");
     assert!(
         !now.iter()
-            .any(|step| step.contains("DDL") || step.starts_with("Who is in front: c"))
+            .any(|step| step.contains("DDL") || step.starts_with("The others wait"))
     );
     let before = list(&[session(9, "Query", 0.0, METADATA, "LOCK TABLES t WRITE")]);
     let (actors, now) = told("mdl-pileup", &incident(&[(50, before), (65, many)], ""));
