@@ -60,3 +60,18 @@ fn of_each_cause_a_first_step_is_told_that_is_short() {
         assert!(!text.contains("Unknown; see --full"), "{}", cause.id);
     }
 }
+
+#[test]
+fn space_is_made_also_where_there_is_no_binary_log() {
+    let incident = made_incident(&IncidentSize::small());
+    let cause = causes::catalogue().get("disk-full").unwrap();
+    let options = report::TextOptions {
+        width: 400,
+        color: false,
+    };
+    let text = report::brief_text(&incident, &verdict_of(cause), &[], &options);
+    assert!(
+        text.contains("Grow the volume or remove files of other programs; or: PURGE"),
+        "{text}"
+    );
+}
