@@ -86,7 +86,7 @@ fn without_a_finding_it_is_said_what_the_server_did_and_what_would_decide() {
     for part in [
         "cause       Unknown: none of the known causes fits what was recorded.\n",
         "was doing   97 % of the busy threads were in locks of the kernel.\n",
-        "do now      While it lasts, record processlist: mysql -e 'SHOW FULL PROCESSLIST\\G'\n",
+        "do now      While it lasts, record the list of sessions: mysql -e 'SHOW FULL PROCESSLIST\\G'\n",
     ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }

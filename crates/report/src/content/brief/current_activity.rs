@@ -152,7 +152,7 @@ fn decide(incident: &Incident, verdict: &Verdict) -> String {
     });
     let first = || {
         let mut all = absent.iter();
-        all.find_map(|one| Some((one.what.as_str(), command(&one.detail)?)))
+        all.find_map(|one| Some((in_words(&one.what), command(&one.detail)?)))
     };
     match of_area.or_else(first) {
         Some((what, command)) => format!("While it lasts, record {what}: {command}"),
@@ -160,6 +160,17 @@ fn decide(incident: &Incident, verdict: &Verdict) -> String {
         None => "Look at threads, statements and curves with --full. To record the missing evidence next time: freezeframe check"
             .to_owned(),
     }
+}
+
+/// What is missing as people call it, where captures have a word for one thing only.
+fn in_words(what: &str) -> &str {
+    let mut plain = model::areas()
+        .filter(|area| area.in_captures == what)
+        .map(|area| area.plain);
+    let first = plain.next();
+    first
+        .filter(|first| plain.all(|other| other == *first))
+        .unwrap_or(what)
 }
 
 /// The command that takes what a line says is missing.
@@ -212,6 +223,19 @@ mod tests {
             says: "an incident was requested".to_owned(),
         }];
         incident
+    }
+
+    #[test]
+    fn what_is_missing_is_called_as_elsewhere() {
+        assert_eq!(
+            in_words("profile of the processors"),
+            "where the processors were"
+        );
+        assert_eq!(in_words("InnoDB status"), "the status of InnoDB");
+        // One word for many.
+        let host = "processors, memory and disks of the host";
+        assert_eq!(in_words(host), host);
+        assert_eq!(in_words("compressed sessions"), "compressed sessions");
     }
 
     #[test]
