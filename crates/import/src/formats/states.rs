@@ -173,6 +173,7 @@ fn is_states(at: &Candidate<'_>) -> bool {
 
 /// The state, if it is a server's; any other text becomes another one.
 fn known(state: &str) -> &str {
+    let state = known_state(state);
     match is_of_server(state) || Lexicon::get().lookup(Kind::State, state).is_some() {
         true => state,
         false => OTHER,
@@ -262,8 +263,8 @@ mod tests {
 
     #[test]
     fn what_is_no_state_is_not_kept() {
-        let text =
-            "  45   State: Waiting for table metadata lock\n  12   State: Alice says hunter2\n";
+        let text = "  45   State: Waiting for table metadata lock\n  12   State: Alice says hunter2\n   \
+                    3   State: updating hunter2\n";
         let read = read(&clean::lines(text));
         let told = format!("{read:?}");
         assert!(
@@ -274,7 +275,8 @@ mod tests {
             read.values("processlist.state.Waiting_for_table_metadata_lock"),
             [45.0]
         );
-        assert_eq!(read.values("processlist.sessions"), [57.0]);
+        assert_eq!(read.values("processlist.state.updating"), [3.0]);
+        assert_eq!(read.values("processlist.sessions"), [60.0]);
     }
 
     #[test]
