@@ -58,21 +58,16 @@ pub fn show(value: f64, how: Show) -> String {
 
 /// Minutes, hours and minutes, or days and hours: `20 min`, `1 h 41 min`, `3 d 4 h`.
 fn long(seconds: f64) -> String {
-    let minutes = (seconds / 60.0).floor();
-    let hours = (minutes / 60.0).floor();
-    let days = (hours / 24.0).floor();
-    let [large, small] = match (hours, days) {
-        (hours, _) if hours < 1.0 => [(0.0, ""), (minutes, "min")],
-        (hours, days) if days < 2.0 => [(hours, "h"), (minutes - 60.0 * hours, "min")],
-        (hours, days) => [(days, "d"), (hours - 24.0 * days, "h")],
+    let minutes = (seconds / 60.0) as u64;
+    let ((number, unit), (rest, of)) = match minutes {
+        0..60 => return format!("{minutes} min"),
+        60..2_880 => ((minutes / 60, "h"), (minutes % 60, "min")),
+        _ => ((minutes / 1_440, "d"), (minutes % 1_440 / 60, "h")),
     };
-    let parts = [large, small]
-        .into_iter()
-        .filter(|(number, _)| *number > 0.0);
-    parts
-        .map(|(number, unit)| format!("{number:.0} {unit}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    match rest {
+        0 => format!("{number} {unit}"),
+        _ => format!("{number} {unit} {rest} {of}"),
+    }
 }
 
 /// How many times, as in "12 times".
