@@ -107,7 +107,7 @@ fn name(name: impl Into<String>) -> Read<Value> {
 }
 
 /// Processors that `cpu.max` allows: so many microseconds of each period.
-fn cpu_quota(look: &Look<'_>) -> Read<f64> {
+fn cpu_quota(look: &Look) -> Read<f64> {
     let limit = look.fact("cgroup.cpu_max")?;
     let us = |text: &str| text.parse::<f64>().ok();
     let processors = limit.split_once(' ').and_then(|(quota, period)| {
