@@ -508,7 +508,7 @@ mod tests {
                     !shown.contains("hunter2") && !shown.contains("quillfeather"),
                     "{shown}"
                 );
-                assert!(shown.contains(&lines[at]), "{shown}");
+                assert!(shown.contains(lines[at]), "{shown}");
             }
         }
         // A line of a log is redacted as one.
