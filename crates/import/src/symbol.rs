@@ -60,7 +60,7 @@ fn begin_with_blanks(text: &str) -> usize {
         return 0;
     };
     // Of the type the first word, and others where it has several.
-    const ENDS_OF_WORDS: [char; 4] = [' ', '(', '&', '*'];
+    const ENDS_OF_WORDS: [char; 6] = [' ', '(', '&', '*', ',', ';'];
     let mut end = at + OPERATOR.len();
     let first = text.get(end..).unwrap_or_default();
     end += first.find(ENDS_OF_WORDS).unwrap_or(first.len());

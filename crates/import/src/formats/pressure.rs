@@ -18,7 +18,7 @@ pub(crate) static FORMAT: Format = Format {
         Recogniser::new(485, "/mci.", sign::EQUAL | sign::DIGIT, |at| {
             at.text.len() <= BYTES_MAX && stalled(at.text).is_some() && resource(at.text).is_some()
         }),
-        Recogniser::new(486, "/mci.$#=", 0, |at| {
+        Recogniser::new(486, "", 0, |at| {
             let next = at.next.first();
             next.is_some_and(|next| next.trim_start().starts_with(SOME))
                 && resource(at.text).is_some()

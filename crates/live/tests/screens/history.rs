@@ -184,7 +184,7 @@ fn a_history_that_ended_is_not_now() {
     let path = dir.path().join("history-3306.db");
     write(&path);
     let mut kept = History::new(HistoryOptions {
-        now: || END + 32_580_000,
+        now: || END + 32_600_000,
         ..options(&path)
     });
     let model = kept.read(None).unwrap().unwrap();
