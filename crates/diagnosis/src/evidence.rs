@@ -292,11 +292,9 @@ impl<'a> Evidence<'a> {
         if moments.first().is_some_and(is_before) {
             return false;
         }
-        let mut gaps: Vec<Millis> = moments
-            .iter()
-            .zip(moments.iter().skip(1))
-            .map(|(one, next)| next.saturating_sub(*one))
-            .collect();
+        let pairs = moments.iter().zip(moments.iter().skip(1));
+        let gaps = pairs.map(|(one, next)| next.saturating_sub(*one));
+        let mut gaps: Vec<Millis> = gaps.collect();
         gaps.sort_unstable();
         gaps.get(gaps.len() / 2).is_some_and(|gap| *gap > SLICE_MS)
     }

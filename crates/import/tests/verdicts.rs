@@ -569,6 +569,16 @@ fn what_a_measured_suspicion_leads_to_stands_behind_it() {
     }
 }
 
+/// What shows a cause shows one that it may follow from as well: that is no reason to name the other one first.
+#[test]
+fn what_is_seen_in_the_same_stands_behind() {
+    let profile = "perf report --no-children\n  47.20%  mysqld  [.] ut_delay\n  \
+        13.90%  mysqld  [.] TTASEventMutex<GenericPolicy>::enter\n   7.00%  mysqld  [.] rw_lock_x_lock_func\n";
+    let found = closely(&[profile]);
+    let first = found.first().map(|(cause, _)| cause.as_str());
+    assert_eq!(first, Some("spin-tuning"), "{found:?}");
+}
+
 /// Up to MySQL 5.0 one class writes the binary log and the general log.
 #[test]
 fn a_log_of_mysql_5_0_is_the_general_log_only_where_that_is_known() {

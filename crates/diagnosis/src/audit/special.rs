@@ -109,11 +109,9 @@ fn name(name: impl Into<String>) -> Read<Value> {
 /// Processors that `cpu.max` allows: so many microseconds of each period.
 fn cpu_quota(look: &Look) -> Read<f64> {
     let limit = look.fact("cgroup.cpu_max")?;
-    let us = |text: &str| text.parse::<f64>().ok();
-    let processors = limit.split_once(' ').and_then(|(quota, period)| {
-        let period = us(period).filter(|period| *period > 0.0)?;
-        Some(us(quota)? / period)
-    });
+    let us = |text: &str| text.parse::<f64>().ok().filter(|us| *us > 0.0);
+    let parts = limit.split_once(' ');
+    let processors = parts.and_then(|(quota, period)| Some(us(quota)? / us(period)?));
     processors.ok_or_else(|| Missing(format!("cpu.max is {limit}")))
 }
 

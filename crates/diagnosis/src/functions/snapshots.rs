@@ -20,8 +20,7 @@ pub(crate) struct Snapshots<'e> {
 
 impl Snapshots<'_> {
     pub(crate) fn inside(&self, window: Window) -> &[Snapshot] {
-        let places = self.moments.places(window);
-        self.all.get(places).unwrap_or_default()
+        (self.all.get(self.moments.places(window))).unwrap_or_default()
     }
 
     /// The number in each window of the stall. Where there is no snapshot, `source` is missing.
