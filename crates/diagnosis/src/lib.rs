@@ -18,8 +18,8 @@
 //!
 //! **Fast enough for the ring.** Patterns are matched with each distinct frame, state and statement once, not with
 //! each record. A pattern that no frame of a record can match reads no stack; one that some frames match reads only
-//! the stacks with those frames (`frames.rs`, `thread_runs.rs`). A word is searched in a text only if its letters stand
-//! together there ([`model::Triples`]), and which moments lie in which window is found once (`moments.rs`).
+//! the stacks with those frames (`frames.rs`, `thread_runs.rs`). Which moments lie in which window is found
+//! once (`moments.rs`).
 
 mod actors;
 mod advice;
