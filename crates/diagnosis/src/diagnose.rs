@@ -117,9 +117,8 @@ pub fn diagnose_closely(incident: &Incident, catalogue: &Catalogue) -> Verdict {
         others.retain(|other| !verdict.findings.iter().any(|one| one.cause == other.cause));
         others.truncate(FINDINGS_MAX.saturating_sub(verdict.findings.len()));
         let first = verdict.findings.first();
-        let symptom = first.and_then(|one| Some((catalogue.get(&one.cause)?, &one.witnesses)));
-        let explains =
-            |other| symptom.is_some_and(|(cause, shown)| suspicion::explains(other, cause, shown));
+        let symptom = first.and_then(|one| catalogue.get(&one.cause));
+        let explains = |other| symptom.is_some_and(|cause| suspicion::explains(other, cause));
         let is_root = others.first().is_some_and(explains);
         let root = is_root.then(|| others.remove(0));
         verdict.findings.extend(others);

@@ -224,19 +224,13 @@ pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
     }
 }
 
-/// Whether a finding that follows from this suspicion, or from any cause, is explained by it: something that was seen must
-/// point at it, not only what somebody tells. What only leads to some causes must be seen in something else than they are.
-pub(crate) fn explains(suspicion: &Finding, symptom: &Cause, shown: &[Witness]) -> bool {
-    let told = Seen::Sentences.source();
-    let is_seen = |one: &&Witness| one.id != LIKENESS && one.source != told;
-    let alike = |one: &Witness, it: &Witness| one.source == it.source && one.signals == it.signals;
-    let is_own = |one: &Witness| !shown.iter().any(|it| alike(one, it));
-    let mut seen = suspicion.witnesses.iter().filter(is_seen);
-    let follows_from = |id: &str| symptom.effect_of.iter().any(|one| one == id);
-    match follows_from(ANY_CAUSE) {
-        true => seen.next().is_some(),
-        false => follows_from(&suspicion.cause) && seen.any(is_own),
-    }
+/// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,
+/// not only what somebody tells.
+pub(crate) fn explains(suspicion: &Finding, symptom: &Cause) -> bool {
+    let is_seen =
+        |witness: &Witness| witness.id != LIKENESS && witness.source != Seen::Sentences.source();
+    let follows = symptom.effect_of.iter().any(|id| id == ANY_CAUSE);
+    follows && suspicion.witnesses.iter().any(is_seen)
 }
 
 fn among<'c>(causes: &[&'c Cause], is: impl Fn(&Cause) -> bool) -> Vec<&'c Cause> {

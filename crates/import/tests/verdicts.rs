@@ -528,47 +528,6 @@ fn what_follows_from_anything_stands_behind_what_was_seen() {
     );
 }
 
-/// A crowd on few processors, whose statements spill to disk: the crowd is what a suspicion that is measured leads to.
-#[test]
-fn what_a_measured_suspicion_leads_to_stands_behind_it() {
-    let host = "Linux 5.10.0 (db1) \t03/03/26 \t_x86_64_\t(2 CPU)\n\n\
-        procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
-        r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n";
-    let busy =
-        "31  1      0 812000  91200 912000    0    0     0  9120 9120 19120 90  9  1  0  0\n";
-    let others: String = (0..45)
-        .map(|id| format!("Com_other_{id}\t{id}\n"))
-        .collect();
-    let status = |second: u64, spilled: u64| {
-        format!(
-            "Variable_name\tValue\n{others}Created_tmp_disk_tables\t{}\nQuestions\t{}\nThreads_running\t52\nUptime\t{}\n",
-            1_000 + spilled * second,
-            5_000 + 300 * second,
-            91_200 + second
-        )
-    };
-    let row = |id: u64, state: &str| {
-        format!(
-            "| {id} | app | web:{id} | shop | Query | 3 | {state} | SELECT a FROM b GROUP BY a |\n"
-        )
-    };
-    let rows: String = (10..60).map(|id| row(id, "executing")).collect();
-    for (spilled, state, first) in [
-        (100, "Converting HEAP to Aria", "tmp-disk"),
-        (0, "executing", "too-many-running"),
-    ] {
-        let statuses: String = (0..4).map(|second| status(second, spilled)).collect();
-        let found = closely(&[&format!(
-            "{host}{}\n{statuses}\n| Id | User | Host | db | Command | Time | State | Info |\n{}{rows}",
-            busy.repeat(3),
-            row(7, state),
-        )]);
-        let causes: Vec<&str> = found.iter().map(|(cause, _)| cause.as_str()).collect();
-        assert_eq!(causes.first(), Some(&first), "{found:?}");
-        assert!(causes.contains(&"too-many-running"), "{found:?}");
-    }
-}
-
 /// What shows a cause shows one that it may follow from as well: that is no reason to name the other one first.
 #[test]
 fn what_is_seen_in_the_same_stands_behind() {
