@@ -276,7 +276,7 @@ fn hostile_arguments() {
     for arguments in [
         &[HOSTILE][..],
         &["explain", HOSTILE],
-        &["explain", "--html", HOSTILE],
+        &["explain", "/dev/null/x", "--html", HOSTILE],
         &["explain", "x", &format!("--{HOSTILE}")],
         &["record", "--listen", HOSTILE],
         &["record", "--listen-host", HOSTILE],

@@ -460,6 +460,8 @@ fn connections_that_were_open_before() {
         drop(open);
         let mut log = wait_for_log(&server, 4, &ids);
         let (all, captured, _) = running.end();
+        // The server may log what came before the log was emptied behind that.
+        log.remove(&class("Prepare", "SELECT 1 + 1"));
         // Nobody saw it prepared: its text is not known.
         let executed = log.remove(&class("Execute", "SELECT 1 + 1"));
         let expected = (class("Execute", ""), executed.unwrap());

@@ -57,6 +57,9 @@ const NUMBER_BYTES_MAX: usize = 20;
 /// Hexadecimal digits that begin with a letter are a thread from here on.
 const THREAD_BYTES_MIN: usize = 8;
 
+/// A word with so many slashes is a path: `read/write` is none.
+const PATH_SLASHES_MIN: usize = 2;
+
 /// Longest name of a latch or a file, in bytes.
 const NAME_BYTES_MAX: usize = 300;
 
@@ -227,11 +230,28 @@ fn own_state(line: &str) -> String {
 
 /// A text without words that are not InnoDB's. Names stay where names stand: of tables in backquotes, of files and latches.
 fn own_words(text: &str) -> String {
+    let is_kept = |piece: &str| {
+        piece.chars().count() < LETTERS_MIN
+            || is_own(piece)
+            || is_transaction(piece)
+            || is_address(piece)
+            || is_source(piece)
+    };
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let name = named(rest).filter(|_| NAMED_BEHIND.iter().any(|word| shown.ends_with(word)));
         let name = name.or_else(|| name_of_source(&shown, rest));
+        // Of a path or an address with a part that is not InnoDB's nothing is kept: what is left would be a path still.
+        let word = rest.split(char::is_whitespace).next().unwrap_or_default();
+        let is_path = name.is_none()
+            && (shown.is_empty() || shown.ends_with(char::is_whitespace))
+            && word.matches('/').count() >= PATH_SLASHES_MIN;
+        if is_path && !word.split(|c| !is_of_word(c)).all(is_kept) {
+            shown.push_str(GONE);
+            rest = rest.get(word.len()..).unwrap_or_default();
+            continue;
+        }
         let end = match (name, is_of_word(first)) {
             (Some(name), _) => name,
             (None, true) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
@@ -239,14 +259,8 @@ fn own_words(text: &str) -> String {
         };
         let (piece, behind) = rest.split_at(end);
         rest = behind;
-        let is_kept = name.is_some()
-            || !is_of_word(first)
-            || piece.chars().count() < LETTERS_MIN
-            || is_own(piece)
-            || is_transaction(piece)
-            || is_address(piece)
-            || is_source(piece);
-        shown.push_str(if is_kept { piece } else { GONE });
+        let is_shown = name.is_some() || !is_of_word(first) || is_kept(piece);
+        shown.push_str(if is_shown { piece } else { GONE });
     }
     shown
 }
@@ -511,6 +525,15 @@ mod tests {
                 assert!(shown.contains(lines[at]), "{shown}");
             }
         }
+        // A server's own words on where to report a bug.
+        let report = |at: &str| format!("To report this bug, see {at} about how to report");
+        for path in [
+            "https://db.example/quillfeather/bugs",
+            "/srv/quillfeather/read.me",
+        ] {
+            assert_eq!(own_words(&report(path)), report("?"));
+        }
+        assert_eq!(own_words("read/write of page"), "read/write of page");
         // A line of a log is redacted as one.
         let entry = "2026-01-02T03:04:05.1Z 0 [Warning] InnoDB: quillfeather\n";
         let shown = without_remarks(entry, |_| true);
