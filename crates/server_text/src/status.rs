@@ -19,7 +19,7 @@ pub(crate) fn redact(raw: &str) -> String {
         let content = line.trim_end_matches(['\n', '\r']);
         is_outside &= !is_begin(content);
         in_log = match has_printout {
-            true => is_outside || is_of_log(content),
+            true => is_outside || error_log::is_of_log(content),
             // Of a part of one: an entry of the log, and what belongs to it.
             false => error_log::is_entry(content) || (in_log && !error_log::begins(content)),
         };
@@ -50,14 +50,6 @@ fn flush(log: &mut String, out: &mut String) {
         false => redacted.trim_end_matches('\n'),
     });
     log.clear();
-}
-
-/// An entry within a printout. No line of InnoDB's has a level, whatever stands in front of it.
-fn is_of_log(line: &str) -> bool {
-    const LEVELS: [&str; 4] = ["[Note]", "[Warning]", "[ERROR]", "[System]"];
-    error_log::is_entry(line)
-        || line.starts_with("InnoDB: ")
-        || LEVELS.iter().any(|level| line.contains(level))
 }
 
 /// `=====`, or the line with the printout's name where that was cut off.

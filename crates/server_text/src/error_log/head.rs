@@ -55,6 +55,19 @@ const BEGINS: [&str; 22] = [
     "key_buffer_size=",
 ];
 
+/// Levels that no line of InnoDB's monitor has.
+const LEVELS: [&str; 4] = ["[Note]", "[Warning]", "[ERROR]", "[System]"];
+
+/// Whether a line has the level of an entry, whatever stands in front of it.
+pub(crate) fn has_level(line: &str) -> bool {
+    LEVELS.iter().any(|level| line.contains(level))
+}
+
+/// Whether a line within a printout of InnoDB's is of the log and redacted as such.
+pub(crate) fn is_of_log(line: &str) -> bool {
+    is_entry(line) || line.starts_with("InnoDB: ") || has_level(line)
+}
+
 /// Bytes of the head that a line begins with; 0 when there is none.
 pub(super) fn length(line: &str) -> usize {
     let forms = FORMS.as_ref().into_iter().flatten();

@@ -1,6 +1,7 @@
 //! The forms of InnoDB's own lines.
 
 use super::transaction::LOCK_WAIT;
+use crate::error_log::has_level;
 
 /// Without the prefix of docker compose (`db_1  | `) and of an error log
 /// (`2021-01-18T09:40:17.208113+08:00 51207 [Note] InnoDB: `), and without blanks at the end.
@@ -33,11 +34,17 @@ pub(super) fn stem(line: &str) -> &str {
 
 /// A line of the error log that is not from the monitor.
 pub(super) fn is_log_line(raw: &str) -> bool {
-    raw.starts_with("InnoDB: ")
-        || (starts_with_date(raw)
-            && ["[Note]", "[Warning]", "[ERROR]", "[System]"]
-                .iter()
-                .any(|level| raw.contains(level)))
+    raw.starts_with("InnoDB: ") || (starts_with_date(raw) && has_level(raw))
+}
+
+/// What stands in names of latches, which are expressions of InnoDB's sources: `&block->lock`.
+pub(super) fn is_of_latch(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_&*>.:()[]-".contains(c)
+}
+
+/// What stands in the path of a source file.
+pub(super) fn is_of_path(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c)
 }
 
 /// `2017-02-14 …`, or before 5.6 `100217  9:14:36 …`.

@@ -7,11 +7,11 @@
 //! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
 use super::exact::{WHO_WORDS_MAX, is_exact};
-use super::forms::{is_constraint_line, is_log_line, stem};
+use super::forms::{is_constraint_line, is_log_line, is_of_latch, is_of_path, stem};
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
 use super::sections::Section;
-use crate::error_log::{is_entry, is_message_word};
+use crate::error_log::{is_message_word, is_of_log};
 
 /// Words of InnoDB's lines that stand in no message.
 const WORDS: [&str; 18] = [
@@ -207,12 +207,6 @@ fn goes_on_otherwise(line: &Line<'_>) -> bool {
         && !is_log_line(line.raw)
 }
 
-/// An entry of the error log, which is redacted as such.
-fn is_of_log(raw: &str) -> bool {
-    const LEVELS: [&str; 4] = ["[Note]", "[Warning]", "[ERROR]", "[System]"];
-    is_entry(raw) || is_log_line(raw) || LEVELS.iter().any(|level| raw.contains(level))
-}
-
 /// A thread's line: host, address and user stay, and of the state what is one.
 fn own_state(line: &str) -> String {
     const BEHIND: &str = "query id ";
@@ -282,17 +276,11 @@ fn name_of_source(before: &str, text: &str) -> Option<usize> {
         is_name.then_some(end)
     };
     if before.ends_with("'&") {
-        length(
-            |c| c.is_ascii_alphanumeric() || "_&*>.:()[]-".contains(c),
-            "'",
-        )
+        length(is_of_latch, "'")
     } else if before.ends_with("Mutex ") {
         length(|c| c.is_ascii_uppercase() || c == '_', " created ")
     } else if before.ends_with(" in file ") || before.ends_with("created file ") {
-        length(
-            |c| c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c),
-            " line ",
-        )
+        length(is_of_path, " line ")
     } else {
         None
     }

@@ -5,7 +5,7 @@
 
 use model::SemaphoreWait;
 
-use super::forms::stem;
+use super::forms::{is_of_latch, is_of_path, stem};
 use super::numbers::{leading_f64, leading_u64, u64_after};
 use super::status::{SemaphoreCounters, SpinCounters};
 use crate::error_log::is_message_word;
@@ -122,11 +122,6 @@ fn thread_id(text: &str) -> Option<String> {
     is_id.then(|| id.to_owned())
 }
 
-/// What stands in names of latches, which are expressions of InnoDB's sources: `&block->lock`.
-fn is_of_latch(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "_&*>.:()[]-".contains(c)
-}
-
 fn latch(name: &str) -> Option<String> {
     let is_name = (1..=WORD_BYTES_MAX).contains(&name.len()) && name.chars().all(is_of_latch);
     is_name.then(|| name.to_owned())
@@ -134,7 +129,6 @@ fn latch(name: &str) -> Option<String> {
 
 /// A file of the sources, with the folders that it was built in.
 fn source_file(text: &str) -> Option<String> {
-    let is_of_path = |c: char| c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c);
     let is_file = (1..=WORD_BYTES_MAX).contains(&text.len()) && text.chars().all(is_of_path);
     is_file.then(|| text.to_owned())
 }
