@@ -13,7 +13,7 @@ use super::ServerArg;
   freezeframe-lab peers --again --keep peers.jsonl  judge the same captures with this build
 
 It needs pt-stalk of percona-toolkit; a scenario takes about four minutes,
-two with --only-pt-stalk, one with --only-pt-stalk --untuned.
+two with --only-pt-stalk, one with --only-pt-stalk and one of --untuned and --tuned.
 
 Exit codes: 0 done, 1 nothing could be run.")]
 pub(crate) struct ScenarioPeers {
@@ -37,6 +37,9 @@ pub(crate) struct ScenarioPeers {
     /// Run pt-stalk only with its default settings
     #[arg(long, requires = "only_pt_stalk")]
     pub(crate) untuned: bool,
+    /// Run pt-stalk only with tuned settings: it triggers on fewer statements, and at once
+    #[arg(long, requires = "only_pt_stalk", conflicts_with = "untuned")]
+    pub(crate) tuned: bool,
     /// Directory for captures
     #[arg(long, value_name = "DIR", default_value = "lab-peers")]
     pub(crate) dir: PathBuf,

@@ -129,10 +129,10 @@ fn beside(
         let row = recorded(blank(RECORDER, felt), recorder.incident.as_deref(), begin)?;
         add(row)?;
     }
-    let tunings = if args.untuned {
-        &TUNINGS[..1]
-    } else {
-        &TUNINGS
+    let tunings = match (args.untuned, args.tuned) {
+        (true, _) => &TUNINGS[..1],
+        (_, true) => &TUNINGS[1..],
+        _ => &TUNINGS[..],
     };
     for &tuning in tunings {
         let mut stalk = PtStalk::new(tuning, dir.join(tuning.name.replace(", ", "-")));
