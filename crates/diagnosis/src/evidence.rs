@@ -86,8 +86,8 @@ pub(crate) struct Evidence<'a> {
     /// Where the threads stood.
     runs: OnceCell<Runs<'a>>,
     snapshot_moments: OnceCell<Moments>,
-    /// The samples of each profile.
-    sampled: OnceCell<Vec<ProfileSamples>>,
+    /// The samples of the profiles.
+    sampled: OnceCell<ProfileSamples>,
 }
 
 /// A column of a processlist.
@@ -216,12 +216,11 @@ impl<'a> Evidence<'a> {
         self.runs.get_or_init(|| Runs::new(&self.incident.stacks))
     }
 
-    /// The samples of each profile, in the order of the record.
-    pub(crate) fn sampled(&self) -> &[ProfileSamples] {
-        self.sampled.get_or_init(|| {
-            let profiles = self.incident.stacks.profiles.iter();
-            profiles.map(ProfileSamples::new).collect()
-        })
+    /// The samples of the profiles.
+    pub(crate) fn sampled(&self) -> &ProfileSamples {
+        let stacks = &self.incident.stacks;
+        let new = || ProfileSamples::new(&stacks.profiles, stacks.table.stacks().len());
+        self.sampled.get_or_init(new)
     }
 
     /// The statuses of InnoDB, oldest first.

@@ -2,7 +2,7 @@
 //! stack with what came out.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use model::{FrameId, FrameSide, StackId, StackTable};
@@ -94,7 +94,7 @@ impl<'a> Frames<'a> {
         under: Option<&NamePattern>,
         side: Option<FrameSide>,
         only_self: bool,
-    ) -> Innermost {
+    ) -> BTreeMap<StackId, FrameId> {
         let functions = self.matching(pattern);
         let callers = under.map(|under| self.matching(under));
         let is_called = |outer: &[FrameId]| {
@@ -105,10 +105,10 @@ impl<'a> Frames<'a> {
         let frame_in = |stack: StackId| {
             let mut frames = self.book.stack(stack).frames.as_slice();
             while let [id, outer @ ..] = frames {
-                let matching = self.book.frame(*id).filter(|frame| {
-                    let is_of_side = side.is_none_or(|side| frame.side == side);
-                    functions.get(id.0 as usize) && is_of_side && is_called(outer)
-                });
+                let matches = functions.get(id.0 as usize);
+                let matching = matches.then(|| self.book.frame(*id)).flatten();
+                let matching = matching
+                    .filter(|frame| side.is_none_or(|side| frame.side == side) && is_called(outer));
                 if matching.is_some() || only_self {
                     return matching.map(|_| *id);
                 }
@@ -116,12 +116,9 @@ impl<'a> Frames<'a> {
             }
             None
         };
-        let mut innermost = Vec::new();
-        for stack in &functions.stacks {
-            innermost.resize(self.book.stacks().len(), None);
-            innermost[stack.0 as usize] = frame_in(*stack);
-        }
-        Innermost(innermost)
+        let stacks = functions.stacks.iter();
+        let innermost = stacks.filter_map(|stack| Some((*stack, frame_in(*stack)?)));
+        innermost.collect()
     }
 }
 
@@ -138,20 +135,6 @@ fn once_each(of_frames: &[&[u32]], of_book: usize) -> Vec<StackId> {
     all().for_each(|stack| is_there[stack as usize] = true);
     let stacks = (0..).zip(is_there).filter(|(_, is)| *is);
     stacks.map(|(stack, _)| StackId(stack)).collect()
-}
-
-/// See [`Frames::innermost`]. Mostly no stack has such a frame, and it is empty.
-pub(crate) struct Innermost(Vec<Option<FrameId>>);
-
-impl Innermost {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Nothing for a number that is not of the book: an empty stack.
-    pub(crate) fn of(&self, stack: StackId) -> Option<FrameId> {
-        self.0.get(stack.0 as usize).copied().flatten()
-    }
 }
 
 /// For each frame of a book the stacks in which it stands, in order; twice where it calls itself.

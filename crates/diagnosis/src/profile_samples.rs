@@ -1,36 +1,55 @@
-//! Profiles, as signs look at them.
+//! The samples of all profiles by stack, as signs look at them: each of dozens looks at a few stacks of thousands.
 
 use model::StackId;
 
-/// The samples of one profile without the threads' names, added up once for all signs.
+use crate::grouped::Grouped;
+
+/// Samples of a stack in one profile, of threads of one name.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Samples {
+    /// The profile's place in the record.
+    pub(crate) profile: u32,
+    /// Of the server's threads.
+    pub(crate) server: bool,
+    pub(crate) count: u64,
+}
+
+/// The samples of all profiles.
 pub(crate) struct ProfileSamples {
-    pub(crate) server: u64,
-    pub(crate) machine: u64,
-    /// Stack, whether of the server, and samples.
-    pub(crate) rows: Vec<(StackId, bool, u64)>,
+    /// For each profile how many there are, of the server and of the whole machine.
+    pub(crate) totals: Vec<(u64, u64)>,
+    by_stack: Grouped<Samples>,
 }
 
 impl ProfileSamples {
-    pub(crate) fn new(profile: &model::Profile) -> Self {
-        let rows = profile.counts.iter();
-        let mut rows: Vec<_> = rows.map(|row| (row.stack, row.server, row.count)).collect();
-        rows.sort_unstable_by_key(|(stack, server, _)| (*stack, *server));
-        rows.dedup_by(|next, kept| {
-            let is_same = (next.0, next.1) == (kept.0, kept.1);
-            if is_same {
-                kept.2 = kept.2.saturating_add(next.2);
+    /// `stacks` is how many stacks the record has.
+    pub(crate) fn new(profiles: &[model::Profile], stacks: usize) -> Self {
+        let mut totals = vec![(0_u64, 0_u64); profiles.len()];
+        for (profile, (server, machine)) in profiles.iter().zip(&mut totals) {
+            for row in &profile.counts {
+                *machine = machine.saturating_add(row.count);
+                *server = server.saturating_add(if row.server { row.count } else { 0 });
             }
-            is_same
+        }
+        let rows = (0..).zip(profiles).flat_map(|(place, profile)| {
+            let rows = profile.counts.iter();
+            rows.map(move |row| {
+                let samples = Samples {
+                    profile: place,
+                    server: row.server,
+                    count: row.count,
+                };
+                (row.stack.0 as usize, samples)
+            })
         });
-        let of_server = rows.iter().filter(|(_, server, _)| *server);
         Self {
-            server: sum(of_server.map(|(_, _, count)| *count)),
-            machine: sum(rows.iter().map(|(_, _, count)| *count)),
-            rows,
+            by_stack: Grouped::new(stacks, rows),
+            totals,
         }
     }
-}
 
-fn sum(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
+    /// Those of one stack, by profile.
+    pub(crate) fn of(&self, stack: StackId) -> &[Samples] {
+        self.by_stack.of(stack.0 as usize)
+    }
 }

@@ -33,17 +33,20 @@ impl<'a> Runs<'a> {
         // The number behind those of the book is an empty stack's.
         let numbers = stacks.table.stacks().len();
         let (mut first_from, mut first_behind) = (places(&snapshots), places(&snapshots));
-        let all = (0..).zip(&stacks.runs).map(move |(place, run)| {
-            let seen = RunSeen {
+        // A loop, not an adapter: that hands each on through memory, which took half of the time.
+        let mut seen: Vec<(usize, RunSeen)> = Vec::with_capacity(stacks.runs.len());
+        for (place, run) in (0..).zip(&stacks.runs) {
+            let one = RunSeen {
                 run: place,
                 from: first_from(run.from) as u32,
                 behind: first_behind(run.to.saturating_add(1)) as u32,
                 state: Some(run.state),
             };
-            ((run.stack.0 as usize).min(numbers), seen)
-        });
-        let mut seen: Vec<(usize, RunSeen)> = Vec::with_capacity(stacks.runs.len());
-        seen.extend(all.filter(|(_, seen)| seen.from < seen.behind));
+            if one.from < one.behind {
+                seen.push(((run.stack.0 as usize).min(numbers), one));
+            }
+        }
+        drop((first_from, first_behind));
         Self {
             by_stack: Grouped::new(numbers + 1, seen.iter().copied()),
             runs: &stacks.runs,

@@ -8,6 +8,27 @@ use crate::{ListView, Millis};
 /// So far on the session of a moment is looked for among those of the moment before.
 const NEAR: usize = 3;
 
+/// What tells most texts apart: statements are long, and lie far apart in memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ends {
+    bytes: usize,
+    /// Its first eight bytes and its last; none of a shorter one.
+    first: u64,
+    last: u64,
+}
+
+impl Ends {
+    fn new(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let number = |eight: Option<&[u8; 8]>| eight.map_or(0, |eight| u64::from_le_bytes(*eight));
+        Self {
+            bytes: bytes.len(),
+            first: number(bytes.first_chunk()),
+            last: number(bytes.last_chunk()),
+        }
+    }
+}
+
 /// How often each text stands in each processlist.
 pub struct ListTexts {
     /// The texts, each once.
@@ -27,23 +48,26 @@ impl ListTexts {
     where
         I: Iterator<Item = (&'l str, u64)>,
     {
-        // Statements are long: to compare two is done at the first difference, to hash one is not.
-        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut texts: Vec<String> = Vec::new();
+        let mut places: BTreeMap<(Ends, &str), usize> = BTreeMap::new();
+        let mut texts: Vec<(Ends, String)> = Vec::new();
         let mut all: Vec<Vec<(usize, u64)>> = Vec::new();
         for (_, list) in lists {
             // A second before most sessions stood there too, a few places on where others came or went.
             let mut before = all.last().map_or(&[][..], Vec::as_slice);
             let places = of(list).map(|(text, sessions)| {
-                let is_it = |place: usize| texts.get(place).is_some_and(|known| known == text);
+                let ends = Ends::new(text);
+                let is_it = |place: usize| {
+                    let known = texts.get(place);
+                    known.is_some_and(|(known, whole)| *known == ends && whole == text)
+                };
                 let mut near = before.iter().take(NEAR).enumerate();
                 let place = match near.find(|(_, (place, _))| is_it(*place)) {
                     Some((at, (place, _))) => {
                         before = before.get(at + 1..).unwrap_or_default();
                         *place
                     }
-                    None => *places.entry(text).or_insert_with(|| {
-                        texts.push(text.to_owned());
+                    None => *places.entry((ends, text)).or_insert_with(|| {
+                        texts.push((ends, text.to_owned()));
                         texts.len() - 1
                     }),
                 };
@@ -59,7 +83,7 @@ impl ListTexts {
             totals: numbers
                 .map(|numbers| numbers.fold(0, u64::saturating_add))
                 .collect(),
-            texts,
+            texts: texts.into_iter().map(|(_, text)| text).collect(),
             lists: all,
         }
     }

@@ -1,9 +1,10 @@
 //! A status of InnoDB as it stands, by its sections and lines. What its numbers and transactions are is for
 //! [`crate::innodb`].
 
+use std::iter;
 use std::ops::Range;
 
-use memchr::memmem;
+use memchr::{memchr, memmem, memrchr};
 
 /// What a status ends with.
 const END: &str = "END OF INNODB MONITOR OUTPUT";
@@ -51,7 +52,7 @@ impl<'a> StatusSections<'a> {
         Self {
             text,
             sections,
-            end: memmem::find(text.as_bytes(), END.as_bytes()),
+            end: memmem::rfind(text.as_bytes(), END.as_bytes()),
         }
     }
 
@@ -85,13 +86,12 @@ fn offset_behind(line: &str, text: &str) -> usize {
 
 /// Where the rules of a text stand, each with the end of its line. They are looked for as dashes: most lines have none.
 fn rules(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let finder = memmem::Finder::new("---");
     let mut behind = 0;
-    let lines = memmem::find_iter(text.as_bytes(), "---").filter_map(move |dashes| {
-        if dashes < behind {
-            return None;
-        }
-        let start = text[..dashes].rfind('\n').map_or(0, |before| before + 1);
-        let length = text[dashes..].find('\n');
+    let lines = iter::from_fn(move || {
+        let dashes = behind + finder.find(text[behind..].as_bytes())?;
+        let start = memrchr(b'\n', text[..dashes].as_bytes()).map_or(0, |before| before + 1);
+        let length = memchr(b'\n', text[dashes..].as_bytes());
         behind = length.map_or(text.len(), |length| dashes + length + 1);
         Some(start..behind)
     });

@@ -259,11 +259,12 @@ fn log(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
 
 /// The status of the stall with most in it, and the number of the one before.
 fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>) {
+    let may_match = test.line.may_match_in();
     let worst = |tells: &dyn Fn(Millis) -> bool| {
         let statuses = evidence.statuses().iter();
         statuses
             .filter(|(at, _)| tells(*at))
-            .filter_map(|(_, status)| count(test, status))
+            .filter_map(|(_, status)| count(test, status, &may_match))
             .reduce(|most, one| {
                 let is_more = one.number(test) > most.number(test);
                 if is_more { one } else { most }
@@ -276,10 +277,14 @@ fn statuses(test: &Lines, evidence: &Evidence) -> (Option<Counted>, Option<f64>)
 }
 
 /// Nothing when the text was cut off before the section could come.
-fn count(test: &Lines, status: &StatusSections) -> Option<Counted> {
+fn count(
+    test: &Lines,
+    status: &StatusSections,
+    may_match: impl Fn(&str) -> bool,
+) -> Option<Counted> {
     let mut counted = Counted::default();
     let lines = status.lines(test.section.as_deref())?;
-    if test.line.may_match_in(status.text()) {
+    if may_match(status.text()) {
         lines
             .take(LINES_MAX)
             .for_each(|line| counted.add(test, line));

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{FrameId, FrameSide, Millis, ProfileCount, Window};
+use model::{FrameId, FrameSide, Millis, ProfileCount, StackId, Window};
 
 use super::{Arguments, Read};
 use crate::evidence::Evidence;
-use crate::frames::Innermost;
 use crate::human::Show;
 use crate::measure::{Function, Kind, Limits, Measured, Seen, Sign, Taken, absent, known};
 use crate::named;
 use crate::names::NamePattern;
 use crate::once::most;
+use crate::profile_samples::Samples;
 use crate::provenance::PROFILE;
 
 pub(crate) static KIND: Kind = Kind {
@@ -74,7 +74,7 @@ impl Profile {
         }))
     }
 
-    fn named(&self, evidence: &Evidence) -> Innermost {
+    fn named(&self, evidence: &Evidence) -> BTreeMap<StackId, FrameId> {
         let (of, under) = (&self.function, self.under.as_ref());
         let frames = &evidence.frames;
         frames.innermost(of, under, self.side, self.only_self)
@@ -221,38 +221,43 @@ fn names<'n>(by_frame: BTreeMap<FrameId, u64>, evidence: &Evidence<'n>) -> BTree
 fn count<'e>(
     test: &Profile,
     evidence: &Evidence<'e>,
-    named: &Innermost,
+    named: &BTreeMap<StackId, FrameId>,
     tells: impl Fn(&Evidence<'e>, Millis, Millis) -> bool,
 ) -> Counted {
     let mut counted = Counted::default();
     let callers = &evidence.incident.stacks.callers;
-    let profiles = evidence.incident.stacks.profiles.iter().enumerate();
-    for (index, profile) in profiles.filter(|(_, one)| tells(evidence, one.from, one.to)) {
+    let profiles = evidence.incident.stacks.profiles.iter();
+    let sampled = evidence.sampled();
+    let is_told = profiles
+        .clone()
+        .map(|one| tells(evidence, one.from, one.to));
+    let mut told: Vec<Option<u64>> = is_told.map(|is_told| is_told.then_some(0)).collect();
+    for (stack, frame) in named {
+        let mut sum: u64 = 0;
+        let of_test = |row: &&Samples| test.machine || row.server;
+        for row in sampled.of(*stack).iter().filter(of_test) {
+            if let Some(Some(matching)) = told.get_mut(row.profile as usize) {
+                *matching = matching.saturating_add(row.count);
+                sum = sum.saturating_add(row.count);
+            }
+        }
+        if sum > 0 {
+            let by_frame = counted.by_frame.entry(*frame).or_default();
+            *by_frame = by_frame.saturating_add(sum);
+        }
+    }
+    let profiles = profiles.zip(&sampled.totals).zip(told).enumerate();
+    for (index, ((profile, (server, machine)), matching)) in profiles {
+        let Some(mut matching) = matching else {
+            continue;
+        };
         counted.profiles += 1;
         counted.is_without_rate |= profile.hz == 0;
         let covered = profile.to.saturating_sub(profile.from);
         counted.covered = counted.covered.saturating_add(covered);
         counted.lost = counted.lost.saturating_add(profile.lost);
-        let Some(sampled) = evidence.sampled().get(index) else {
-            continue;
-        };
-        let of = match test.machine {
-            true => sampled.machine,
-            false => sampled.server,
-        };
+        let of = if test.machine { *machine } else { *server };
         counted.of = counted.of.saturating_add(of);
-        let mut matching: u64 = 0;
-        // Mostly no stack of the record has one.
-        let rows = (!named.is_empty()).then_some(&sampled.rows);
-        for (stack, server, count) in rows.into_iter().flatten() {
-            if (test.machine || *server)
-                && let Some(frame) = named.of(*stack)
-            {
-                matching = count.saturating_add(matching);
-                let by_frame = counted.by_frame.entry(frame).or_default();
-                *by_frame = count.saturating_add(*by_frame);
-            }
-        }
         let rows = callers.iter().filter(|one| one.profile == index);
         let rows = rows.flat_map(|one| &one.counts);
         if !test.only_self
@@ -279,10 +284,10 @@ fn count<'e>(
 /// include each other and the profile's own rows: the largest is what is sure.
 fn most_of_callers<'p>(
     test: &Profile,
-    named: &Innermost,
+    named: &BTreeMap<StackId, FrameId>,
     rows: impl Iterator<Item = &'p ProfileCount>,
 ) -> Option<(FrameId, u64)> {
     let rows = rows.filter(|row| test.machine || row.server);
-    rows.filter_map(|row| Some((named.of(row.stack)?, row.count)))
+    rows.filter_map(|row| Some((*named.get(&row.stack)?, row.count)))
         .max_by_key(|(_, count)| *count)
 }
