@@ -115,6 +115,8 @@ fn state_of(row: &Row) -> &str {
 pub(crate) struct Shown {
     statement: fn(&str) -> String,
     state: fn(&str) -> &str,
+    /// Who asked for the list may be one of its sessions.
+    has_asker: bool,
 }
 
 impl Shown {
@@ -122,6 +124,7 @@ impl Shown {
     pub(crate) const TOLD: Self = Self {
         statement: sql::redact_in_any_mode,
         state: as_told,
+        has_asker: false,
     };
 
     /// Of a list that somebody showed to others: he may have written behind them. `state` is what one was before.
@@ -129,6 +132,7 @@ impl Shown {
         Self {
             statement: |statement| sql::redact_in_any_mode(sql::without_remark(statement)),
             state,
+            has_asker: true,
         }
     }
 }
@@ -148,9 +152,31 @@ fn by_shown(counts: BTreeMap<String, u64>, shown: Shown) -> BTreeMap<String, u64
     by_state
 }
 
+/// The session that asked for a list that somebody shows: of those that ask for one the latest. It is not what the server was
+/// busy with, and its state is none of a client's.
+fn asker_of<'r>(rows: &'r [Row], shown: Shown) -> Option<&'r Row> {
+    const BYTES_MAX: usize = 400;
+    let reads = |statement: &str| {
+        let begin = statement.get(..statement.floor_char_boundary(BYTES_MAX));
+        let begin = begin.unwrap_or(statement).to_ascii_lowercase();
+        begin.contains("_schema.processlist")
+    };
+    let asks = |row: &&Row| {
+        let statement = row.get("info");
+        match sql::statement_class(statement) {
+            "show processlist" => true,
+            "select" => reads(statement),
+            _ => false,
+        }
+    };
+    let asking = rows.iter().filter(|_| shown.has_asker).filter(asks);
+    asking.min_by(|one, other| seconds(one).total_cmp(&seconds(other)))
+}
+
 /// Makes the histograms and the list of the longest; `own` are the recorder's connections.
 pub(crate) fn summarise(rows: &[Row], own: &[u64], shown: Shown) -> ProcessList {
     let full = |row: &Row, seconds: f64| full(row, seconds, shown);
+    let asker = asker_of(rows, shown);
     let mut list = ProcessList::default();
     let mut sessions = Vec::new();
     let mut asleep = Vec::new();
@@ -184,7 +210,9 @@ pub(crate) fn summarise(rows: &[Row], own: &[u64], shown: Shown) -> ProcessList 
             ("", command) => command,
             (class, _) => class,
         };
-        count(&mut list.by_state, state_of(row));
+        if !asker.is_some_and(|asker| std::ptr::eq(asker, row)) {
+            count(&mut list.by_state, state_of(row));
+        }
         count(&mut list.by_user, row.get("user"));
         count(&mut list.by_class, class);
         sessions.push((seconds(row), row));
@@ -351,6 +379,39 @@ mod tests {
         // A server's are as it told them.
         let list = summarise(&rows, &[], Shown::TOLD);
         assert_eq!(list.by_state.get("updating hunter2"), Some(&1));
+    }
+
+    #[test]
+    fn who_asked_for_a_list_is_not_counted_in_its_state() {
+        let columns: std::rc::Rc<[String]> = ["id", "command", "time", "state", "info"]
+            .map(str::to_owned)
+            .into();
+        let row = |time: &str, info: &str| {
+            let values = ["5", "Query", time, "starting", info];
+            Row::new(std::rc::Rc::clone(&columns), &values)
+        };
+        let counted = |rows: &[Row], shown: Shown| {
+            let list = summarise(rows, &[], shown);
+            assert_eq!(list.active() as usize, rows.len());
+            list.by_state.get("starting").copied().unwrap_or(0)
+        };
+        let pasted = Shown::pasted(as_told);
+        for asker in [
+            "SHOW FULL PROCESSLIST",
+            "/* a tool */ show processlist",
+            "SELECT * FROM INFORMATION_SCHEMA.PROCESSLIST WHERE time > 5",
+            "select id from performance_schema.processlist",
+        ] {
+            let rows = [row("0", "KILL 90"), row("0", asker)];
+            assert_eq!(counted(&rows, pasted), 1, "{asker}");
+            // A recorder knows its own connections.
+            assert_eq!(counted(&rows, Shown::TOLD), 2);
+            // Others that ask are clients: they wait already.
+            let rows = [row("0", asker), row("40", asker), row("41", asker)];
+            assert_eq!(counted(&rows, pasted), 2, "{asker}");
+        }
+        let rows = [row("0", "select 1"), row("1", "show tables")];
+        assert_eq!(counted(&rows, pasted), 2);
     }
 
     #[test]
