@@ -28,6 +28,7 @@ mod remark;
 mod scan;
 mod segments;
 mod skeleton;
+mod unquoted_secret;
 mod word;
 
 pub use backslash::is_open;

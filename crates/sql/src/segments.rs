@@ -3,8 +3,9 @@
 
 use crate::broken_string::{ends_too_early, holds_mark};
 use crate::hints::{are_hints, is_of_no_version};
-use crate::lexer::{Lexer, SqlMode, TokenKind};
+use crate::lexer::{Lexer, SqlMode, Token, TokenKind};
 use crate::output::CUT_MARK;
+use crate::unquoted_secret::UnquotedSecrets;
 use crate::word::{ShortWord, expects_operand, takes_sign};
 
 /// What a piece is, seen from what may stand beside it.
@@ -54,6 +55,7 @@ pub(crate) struct Segments<'a> {
     /// The piece before is a word after which a sign is a number's.
     after_default: bool,
     after_string: bool,
+    secrets: UnquotedSecrets,
     /// Of what follows nothing is told.
     is_over: bool,
 }
@@ -65,8 +67,23 @@ impl<'a> Segments<'a> {
             previous: None,
             after_default: false,
             after_string: false,
+            secrets: UnquotedSecrets::default(),
             is_over: false,
         }
+    }
+
+    /// A statement whose begin was cut away, as the first token tells: it may begin within a literal.
+    fn has_no_begin(&self, token: Token<'_>) -> bool {
+        let goes_on = || !self.lexer.rest().trim().is_empty();
+        self.previous.is_none()
+            && match token.kind {
+                TokenKind::Dot => self.lexer.rest().starts_with(".."),
+                TokenKind::Word => {
+                    token.text.starts_with(CUT_MARK)
+                        && (token.text.len() > CUT_MARK.len_utf8() || goes_on())
+                }
+                _ => false,
+            }
     }
 
     /// Goes behind what a lexer calls a hint or a version comment, and is none.
@@ -134,6 +151,18 @@ impl<'a> Segments<'a> {
     }
 }
 
+/// Whether a token is neither a gap nor a comment, nor a mark of either.
+fn is_significant(token: Token<'_>) -> bool {
+    !matches!(
+        token.kind,
+        TokenKind::Whitespace
+            | TokenKind::Comment
+            | TokenKind::VersionOpen
+            | TokenKind::VersionClose
+            | TokenKind::HintOpen
+    )
+}
+
 impl<'a> Iterator for Segments<'a> {
     type Item = Segment<'a>;
 
@@ -145,7 +174,16 @@ impl<'a> Iterator for Segments<'a> {
                 return None;
             }
             let token = self.lexer.next()?;
+            let is_hidden = is_significant(token)
+                && (self.secrets.take(token, &self.lexer) || self.has_no_begin(token));
             let (kind, text) = match token.kind {
+                _ if is_hidden => {
+                    self.is_over = true;
+                    if self.after_string {
+                        return None;
+                    }
+                    (SegmentKind::Literal, "?")
+                }
                 TokenKind::VersionOpen if is_of_no_version(token.text) => {
                     self.skip_comment();
                     gap = true;

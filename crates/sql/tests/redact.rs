@@ -68,6 +68,25 @@ fn a_cut_off_statement_shows_nothing_of_its_last_literal() {
     assert_eq!(redact("SELECT a /* SECRET"), "SELECT a");
 }
 
+/// What was cut in front may begin in a literal.
+#[test]
+fn of_a_statement_without_its_begin_nothing_is_shown() {
+    for begin in ["...", "…", "… ", " ...", "....", "/* a */ ..."] {
+        for rest in [
+            "unter2', name = 'SECRET'",
+            "SECRET street 5', pin = 4711 WHERE id = 1",
+            "SECRET",
+        ] {
+            let statement = format!("{begin}{rest}");
+            assert_eq!(redact(&statement), "?");
+            assert_eq!(sql::fingerprint(&statement), "?");
+        }
+    }
+    assert_eq!(redact("…"), "…");
+    assert_eq!(redact(".5 + a"), "? + a");
+    assert_eq!(redact("SELECT a, …"), "SELECT a, …");
+}
+
 /// MySQL 8.4 Reference Manual, 15.7.1 "Account Management Statements", and the MariaDB forms.
 #[test]
 fn passwords_are_literals() {
