@@ -23,8 +23,7 @@ pub(crate) fn redact(raw: &str) -> String {
             // Of a part of one: an entry of the log, and what belongs to it.
             false => error_log::is_entry(content) || (in_log && !error_log::begins(content)),
         };
-        // A message of old servers has neither a date nor a level.
-        let is_message = !has_printout && content.starts_with("InnoDB: ");
+        let is_message = !has_printout && error_log::is_message(content);
         let is_below_end = is_end(before) && is_rule(content);
         before = content;
         if in_log || is_message {
@@ -110,6 +109,7 @@ mod tests {
             --Thread 140 has waited at row0ins.cc line 123 for 241.00 seconds the semaphore:\n\
             S-lock on RW-latch at 0x7f '&new_index->lock'\n\
             InnoDB: qqx, says 'qqy' of `qqz`\n\
+            mysqld: Can't create/write to file '/qqdata/x' (OS errno 13 - Permission denied)\n\
             TABLE LOCK table `shop`.`orders` trx id 5 lock mode IX\n";
         let redacted = redact(part);
         assert!(!redacted.contains("qq"), "{redacted}");

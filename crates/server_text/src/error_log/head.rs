@@ -63,9 +63,18 @@ pub(crate) fn has_level(line: &str) -> bool {
     LEVELS.iter().any(|level| line.contains(level))
 }
 
+/// Begins of messages that have neither a date nor a level: those of old servers, and what a server says before it has a
+/// log.
+const MESSAGES: [&str; 3] = ["InnoDB: ", "mysqld: ", "mariadbd: "];
+
+/// Whether a line is such a message.
+pub(crate) fn is_message(line: &str) -> bool {
+    MESSAGES.iter().any(|begin| line.starts_with(begin))
+}
+
 /// Whether a line within a printout of InnoDB's is of the log and redacted as such.
 pub(crate) fn is_of_log(line: &str) -> bool {
-    is_entry(line) || line.starts_with("InnoDB: ") || has_level(line)
+    is_entry(line) || is_message(line) || has_level(line)
 }
 
 /// Bytes of the head that a line begins with; 0 when there is none.

@@ -23,7 +23,7 @@ mod words;
 
 use crate::innodb;
 
-pub(crate) use head::{has_level, is_entry, is_of_log, starts_entry as begins};
+pub(crate) use head::{has_level, is_entry, is_message, is_of_log, starts_entry as begins};
 pub use words::is_message_word;
 
 /// Longest line that is kept, in bytes.

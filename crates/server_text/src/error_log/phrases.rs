@@ -50,7 +50,7 @@ const PHRASES: &[&str] = &[
     r"\bCan't create (?:a new |)thread(?: to (?:handle (?:a )?new connection|kill server))?\b",
     r"\bquery execution was interrupted\b|\bQuery execution was interrupted\b",
     // InnoDB: latches, locks, its log and its pages.
-    r"^(?:--Thread \d{1,20} has waited at [\w./+-]+ line \d{1,6} for \d{1,8}(?:\.\d{1,3})? seconds the semaphore:?)",
+    r"^(?:--Thread \d{1,20} has waited at [\w./+-]+\.(?:cc?|cpp|hp?p?|ic?|inl) line \d{1,6} for \d{1,8}(?:\.\d{1,3})? seconds the semaphore:?)",
     r"\bin file [\w./+-]+\.(?:cc|ic|c|h|cpp|hpp|i|inl) line \d{1,6}\b",
     r"\b[Ii]n file ?'[\w./+-]+\.(?:cc|ic|c|h|cpp|hpp)'",
     r"\bat [a-z0-9]{2,8}0[a-z0-9]{2,8}\.(?:cc|ic|c|h) line \d{1,6}\b",

@@ -92,7 +92,7 @@ const FORMS: &[&str] = &[
     concat!("Foreign key constraint fails for table ", table!(), ":"),
     r"\*\*\* (?:\([0-9]{1,4}\) )?(?:TRANSACTION:|WAITING FOR THIS LOCK TO BE GRANTED:|HOLDS THE LOCK(?:\(S\))?:|CONFLICTING WITH:)",
     r"\*\*\* WE ROLL BACK TRANSACTION \([0-9]{1,4}\)",
-    r"--Thread [0-9]{1,20} has waited at [A-Za-z0-9_./+-]+ line [0-9]{1,6} for [0-9]{1,8}(?:\.[0-9]{1,3})? +seconds the semaphore:?",
+    r"--Thread [0-9]{1,20} has waited at [A-Za-z0-9_./+-]+\.(?:cc?|cpp|hp?p?|ic?|inl) line [0-9]{1,6} for [0-9]{1,8}(?:\.[0-9]{1,3})? +seconds the semaphore:?",
     r"[0-9-]{6,10}[ T]+[0-9:.]{7,15}Z?(?: (?:0x)?[0-9a-f]{1,16})? INNODB MONITOR OUTPUT",
     // A field of a record: what is behind the colon is left out by itself.
     concat!(
@@ -278,6 +278,7 @@ mod tests {
             "---TRANSACTION 1, ACTIVE 3 sec hunter2",
             "---TRANSACTION 1, not started hunter2",
             "--Thread 1 has waited at the door with hunter2",
+            "--Thread 1 has waited at hunter2 line 36 for 257.00 seconds the semaphore:",
             "MySQL thread id 5, hunter2",
             "MySQL thread id 5, query id 9 web app a hunter2 is waiting",
             "RECORD: hunter2 0: len 4; hex 80; asc a;;",

@@ -47,6 +47,16 @@ pub(super) fn is_of_path(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_./\\:+~-".contains(c)
 }
 
+/// Longest path of a source file, in bytes.
+const PATH_BYTES_MAX: usize = 300;
+
+/// A file of the sources, with the folders that it was built in. The end tells that it is one: people name places, too.
+pub(super) fn is_source_file(text: &str) -> bool {
+    const ENDS: [&str; 8] = ["c", "cc", "cpp", "h", "hpp", "i", "ic", "inl"];
+    let end = text.rsplit_once('.').map_or("", |(_, end)| end);
+    text.len() <= PATH_BYTES_MAX && ENDS.contains(&end) && text.chars().all(is_of_path)
+}
+
 /// `2017-02-14 …`, or before 5.6 `100217  9:14:36 …`.
 pub(super) fn starts_with_date(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

@@ -7,7 +7,9 @@
 //! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
 use super::exact::{WHO_WORDS_MAX, is_exact};
-use super::forms::{is_constraint_line, is_log_line, is_of_latch, is_of_path, stem};
+use super::forms::{
+    is_constraint_line, is_log_line, is_of_latch, is_of_path, is_source_file, stem,
+};
 use super::lines::{Kind, Line, Lines};
 use super::redact::unescaped;
 use super::sections::Section;
@@ -280,7 +282,7 @@ fn name_of_source(before: &str, text: &str) -> Option<usize> {
     } else if before.ends_with("Mutex ") {
         length(|c| c.is_ascii_uppercase() || c == '_', " created ")
     } else if before.ends_with(" in file ") || before.ends_with("created file ") {
-        length(is_of_path, " line ")
+        length(is_of_path, " line ").filter(|end| text.get(..*end).is_some_and(is_source_file))
     } else {
         None
     }

@@ -5,7 +5,7 @@
 
 use model::SemaphoreWait;
 
-use super::forms::{is_of_latch, is_of_path, stem};
+use super::forms::{is_of_latch, is_source_file, stem};
 use super::numbers::{leading_f64, leading_u64, u64_after};
 use super::status::{SemaphoreCounters, SpinCounters};
 use crate::error_log::is_message_word;
@@ -129,8 +129,7 @@ fn latch(name: &str) -> Option<String> {
 
 /// A file of the sources, with the folders that it was built in.
 fn source_file(text: &str) -> Option<String> {
-    let is_file = (1..=WORD_BYTES_MAX).contains(&text.len()) && text.chars().all(is_of_path);
-    is_file.then(|| text.to_owned())
+    is_source_file(text).then(|| text.to_owned())
 }
 
 /// Reads one of the lines that follow; `false` when it is none.
@@ -467,12 +466,14 @@ mod tests {
             let told = format!("{:?}", one(text));
             assert!(!told.contains("hunter2"), "{told}");
         }
-        assert_eq!(
-            semaphore_waits(
-                "--Thread 5 has waited at hunter2 of Alice line 3 for 9 seconds the semaphore:\n"
-            ),
-            []
-        );
+        for place in ["hunter2 of Alice", "hunter2", "/hunter2/a", "hunter2.c.acme"] {
+            let text =
+                format!("--Thread 5 has waited at {place} line 3 for 9 seconds the semaphore:\n");
+            assert_eq!(semaphore_waits(&text), [], "{place}");
+        }
+        let created = "--Thread 5 has waited at a.cc line 3 for 9 seconds the semaphore:\n\
+            X-lock on RW-latch at 0x5555 created in file hunter2 line 5\nLast time read locked in file hunter2 line 9\n";
+        assert!(!format!("{:?}", one(created)).contains("hunter2"));
     }
 
     #[test]
