@@ -247,7 +247,7 @@ fn kept(text: &str) -> Option<String> {
     let is_kernels =
         || is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed);
     if !is_programs && is_kernels() {
-        return Some(text.to_owned());
+        return Some(without_note(text).to_owned());
     }
     let found = lexicon::mentions(text);
     let found = found
@@ -258,7 +258,23 @@ fn kept(text: &str) -> Option<String> {
     let before = text.split(first).next().unwrap_or_default();
     match is_programs || starts_with_syslog_date(trimmed) || !is_of_devices(before) {
         true => Some(messages.join("\n")),
-        false => Some(text.to_owned()),
+        false => Some(without_note(text).to_owned()),
+    }
+}
+
+/// The line in front of what somebody noted behind it. The kernel itself has two minuses and a `#` in its lines, and two
+/// slashes in front of a host, but no arrow.
+fn without_note(text: &str) -> &str {
+    let ends = [" <-", " \u{2190}", " //"]
+        .into_iter()
+        .flat_map(|sign| text.match_indices(sign));
+    let ends = ends.filter(|(at, sign)| {
+        let behind = text.get(at + sign.len()..).unwrap_or_default();
+        behind.is_empty() || behind.starts_with([' ', '-', '='])
+    });
+    match ends.map(|(at, _)| at).min() {
+        Some(end) => text.get(..end).unwrap_or(text).trim_end(),
+        None => text,
     }
 }
 
@@ -423,6 +439,27 @@ mod tests {
             "[   25.000001] [  812]   27   812  1234567   1000 mysqld",
         ] {
             assert_eq!(kept(text).as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn what_somebody_notes_behind_a_line_is_none_of_it() {
+        let line = "[   25.000001] FS-Cache: Loaded";
+        for note in [
+            " <- Alice, hunter2",
+            "   <---- hunter2",
+            " \u{2190} hunter2",
+            "  // hunter2",
+        ] {
+            assert_eq!(kept(&format!("{line}{note}")).as_deref(), Some(line));
+        }
+        for line in [
+            "[   25.000001] CIFS: Attempting to mount //srv/share",
+            "[   25.000001] TCP: out of memory -- consider tuning tcp_mem",
+            "[   25.000001] -> #1 (&mm->mmap_sem){++++}:",
+            "[   25.000001] a <-5 b",
+        ] {
+            assert_eq!(kept(line).as_deref(), Some(line));
         }
     }
 

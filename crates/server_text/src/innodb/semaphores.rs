@@ -466,7 +466,12 @@ mod tests {
             let told = format!("{:?}", one(text));
             assert!(!told.contains("hunter2"), "{told}");
         }
-        for place in ["hunter2 of Alice", "hunter2", "/hunter2/a", "hunter2.c.acme"] {
+        for place in [
+            "hunter2 of Alice",
+            "hunter2",
+            "/hunter2/a",
+            "hunter2.c.acme",
+        ] {
             let text =
                 format!("--Thread 5 has waited at {place} line 3 for 9 seconds the semaphore:\n");
             assert_eq!(semaphore_waits(&text), [], "{place}");
