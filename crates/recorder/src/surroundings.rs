@@ -41,8 +41,8 @@ pub(crate) fn look(pid: Option<u32>, known: &BTreeMap<String, String>) -> Surrou
     let mut out = Surroundings::default();
     for name in SETTINGS {
         if let Some(text) = text(&proc.file(&format!("sys/{name}"))) {
-            out.facts
-                .insert(format!("sysctl.{}", name.replace('/', ".")), text);
+            let name = format!("sysctl.{}", name.replace('/', "."));
+            out.facts.insert(name, without_options(&text).to_owned());
         }
     }
     if let Some(text) = text(&sys.file("devices/system/node/online")) {
@@ -67,6 +67,14 @@ pub(crate) fn look(pid: Option<u32>, known: &BTreeMap<String, String>) -> Surrou
     process(&proc, pid, &mut out);
     rooms(&proc, pid, known, &mut out);
     out
+}
+
+/// A program that takes cores without what it is given: that may be a key.
+fn without_options(text: &str) -> &str {
+    match text.starts_with('|') {
+        true => text.split_whitespace().next().unwrap_or(text),
+        false => text,
+    }
 }
 
 fn text(path: &Path) -> Option<String> {
@@ -255,6 +263,22 @@ mod tests {
         assert!(found.facts["process.open_files"].parse::<u64>().unwrap() > 2);
         assert!(found.facts.contains_key("limits.open_files"));
         assert!(found.facts.contains_key("host.numa_nodes"));
+    }
+
+    #[test]
+    fn what_a_program_for_cores_is_given_is_nobodys_to_read() {
+        for (text, shown) in [
+            (
+                "|/usr/bin/store-core --key hunter2 %p",
+                "|/usr/bin/store-core",
+            ),
+            ("|/usr/bin/store-core", "|/usr/bin/store-core"),
+            ("core.%e", "core.%e"),
+            ("4096\t16384\t4194304", "4096\t16384\t4194304"),
+            ("", ""),
+        ] {
+            assert_eq!(without_options(text), shown);
+        }
     }
 
     #[test]

@@ -18,6 +18,26 @@ const STATEMENTS: [&str; 3] = ["init_connect", "init_slave", "init_replica"];
 static TEXTS: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("text_settings.txt").lines().collect());
 
+/// Those of them whose values have blanks. All others are one word, or a list: behind a blank there stand the options of a
+/// program, or what somebody noted who showed the value to others.
+const WITH_BLANKS: [&str; 9] = [
+    "version_comment",
+    "version_malloc_library",
+    "version_ssl_library",
+    "system_time_zone",
+    "date_format",
+    "datetime_format",
+    "time_format",
+    "ft_boolean_syntax",
+    "innodb_data_file_path",
+];
+
+/// What a note behind a value begins with.
+const NOTES: [&str; 5] = [" <-", " \u{2190}", " //", " --", " #"];
+
+/// The program that a cluster's node runs, with options for it.
+const PROGRAM: &str = "wsrep_notify_cmd";
+
 /// Beginnings of names of such variables.
 const TEXT_FAMILIES: [&str; 2] = ["character_set", "collation"];
 
@@ -77,7 +97,7 @@ pub(crate) fn public_value(name: &str, value: &str) -> String {
     let kept = if is_of_known_words(value) {
         value.to_owned()
     } else if is_text || (names_a_path && is_path(value)) {
-        without_login(value)
+        without_login(text_alone(lower, value))
     } else {
         HIDDEN.to_owned()
     };
@@ -115,6 +135,28 @@ fn holds_a_secret(value: &str) -> bool {
         .any(|(name, value)| !is_flag(value) && names_a_secret(name))
 }
 
+/// The text without what stands behind it.
+fn text_alone<'a>(name: &str, value: &'a str) -> &'a str {
+    let note = NOTES.iter().filter_map(|sign| value.find(sign)).min();
+    let value = value.get(..note.unwrap_or(value.len())).unwrap_or(value);
+    let is_file = name != PROGRAM && (value.starts_with(['/', '.']) || is_on_drive(value));
+    if WITH_BLANKS.contains(&name) || is_file {
+        return value.trim_end();
+    }
+    let mut blanks = value.match_indices(char::is_whitespace).map(|(at, _)| at);
+    let end = blanks.find(|at| {
+        let before = value.get(..*at).unwrap_or_default().trim_end();
+        !before.is_empty() && !before.ends_with([',', ';'])
+    });
+    value.get(..end.unwrap_or(value.len())).unwrap_or(value)
+}
+
+/// `C:\dir`
+fn is_on_drive(value: &str) -> bool {
+    let mut letters = value.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.as_str().starts_with(":\\")
+}
+
 /// The value without the user and the password of an address: `https://bot:key@host/` is `https://host/`.
 fn without_login(value: &str) -> String {
     let (head, rest) = match value.split_once("://") {
@@ -130,12 +172,10 @@ fn without_login(value: &str) -> String {
 
 /// A file or a folder, and nothing else.
 fn is_path(value: &str) -> bool {
-    let is_drive = || {
-        let mut letters = value.chars();
-        letters.next().is_some_and(|c| c.is_ascii_alphabetic())
-            && letters.as_str().starts_with(":\\")
-    };
-    (value.starts_with('/') || value.starts_with("./") || value.starts_with("../") || is_drive())
+    (value.starts_with('/')
+        || value.starts_with("./")
+        || value.starts_with("../")
+        || is_on_drive(value))
         && !value.contains("://")
         && !value.contains(|c: char| c.is_whitespace() || "=@?&;\"'".contains(c))
 }
@@ -243,6 +283,43 @@ mod tests {
             ),
         ] {
             assert_eq!(public_value(name, value), kept);
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_listed_text_is_none_of_it() {
+        for (name, value, kept) in [
+            (
+                "wsrep_notify_cmd",
+                "/usr/bin/notify.py --to dba --smtp hunter2",
+                "/usr/bin/notify.py",
+            ),
+            (
+                "wsrep_notify_cmd",
+                "/usr/bin/notify.sh -phunter2",
+                "/usr/bin/notify.sh",
+            ),
+            ("hostname", "db7 of Alice, hunter2", "db7"),
+            ("report_host", "db7   <-- hunter2", "db7"),
+            ("version_comment", "Acme build  // hunter2", "Acme build"),
+            ("datadir", "/var/my data/  # hunter2", "/var/my data/"),
+            (
+                "gtid_executed",
+                "a-1:1-5,\nb-2:1-9 hunter2",
+                "a-1:1-5,\nb-2:1-9",
+            ),
+        ] {
+            assert_eq!(public_value(name, value), kept);
+        }
+        for (name, value) in [
+            ("version_ssl_library", "OpenSSL 3.0.11 19 Sep 2023"),
+            ("system_time_zone", "Central European Standard Time"),
+            ("ft_boolean_syntax", "+ -><()~*:\"\"&|"),
+            ("tmpdir", "C:\\Windows Files\\Temp"),
+            ("wsrep_cluster_address", "gcomm://db1, db2, db3"),
+            ("wsrep_node_address", " db1"),
+        ] {
+            assert_eq!(public_value(name, value), value, "{name}");
         }
     }
 

@@ -5,6 +5,7 @@ use model::Fact;
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::value_notes;
 
 pub(crate) static FORMAT: Format = Format {
     id: "sysctl",
@@ -64,8 +65,14 @@ fn holds_a_secret(key: &str, value: &str) -> bool {
         || options.any(|option| model::names_a_secret(option.trim_start_matches('-')))
 }
 
-/// The words of a value; of one that begins with a number the numbers: behind them stands what somebody noted.
+/// The words of a value; of one that begins with a number the numbers, of one that is a program its name: behind them stands
+/// what somebody noted, or what the program is given.
 fn words(value: &str) -> String {
+    let value = value_notes::without_behind(value.trim(), |_| true).trim();
+    if value.starts_with(['|', '/']) {
+        let program = value.split_whitespace().next();
+        return program.unwrap_or_default().to_owned();
+    }
     let is_number = |word: &&str| {
         word.bytes()
             .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
@@ -126,6 +133,23 @@ mod tests {
         }
         let apport = "|/usr/share/apport/apport -p%p -s%s -c%c -d%d -P%P -u%u -g%g -- %E";
         assert!(!holds_a_secret("kernel.core_pattern", apport));
+    }
+
+    #[test]
+    fn of_a_program_its_name_is_kept() {
+        let read = read(&clean::lines(
+            "kernel.core_pattern = |/usr/bin/store-core hunter2 %p\nkernel.modprobe = /sbin/modprobe hunter2\n\
+             net.ipv4.tcp_congestion_control = bbr  <-- Alice, hunter2\nnet.core.default_qdisc = fq // hunter2\n",
+        ));
+        assert_eq!(
+            read.fact_list(),
+            [
+                ("sysctl.kernel.core_pattern", "|/usr/bin/store-core"),
+                ("sysctl.kernel.modprobe", "/sbin/modprobe"),
+                ("sysctl.net.ipv4.tcp_congestion_control", "bbr"),
+                ("sysctl.net.core.default_qdisc", "fq"),
+            ]
+        );
     }
 
     #[test]
