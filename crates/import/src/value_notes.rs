@@ -17,6 +17,11 @@ pub(crate) fn without(value: &str) -> &str {
     }
 }
 
+/// A name in front of a note: `shop.orders  <-- this one` → `shop.orders`.
+pub(crate) fn name_alone(name: &str) -> &str {
+    without_behind(name, |_| true).trim()
+}
+
 /// The words in front of a note: `updating  <-- ours` → `updating`. `is_kept`: whether they are what stands there; of any
 /// other value all stays.
 pub(crate) fn without_behind(value: &str, is_kept: impl Fn(&str) -> bool) -> &str {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::waits::{Known, UNKNOWN, Wait};
 use super::whole;
 use crate::read::rows::{Rows, Table};
+use crate::value_notes;
 
 /// Owners of one object that are looked at: each pair is a wait.
 const OWNERS_MAX: usize = 1000;
@@ -111,8 +112,10 @@ pub(super) fn waits(all: &[&Rows], known: &mut Known, threads: &HashMap<u64, u64
 /// `metadata lock on shop.orders`, `metadata lock (global)`. A name of GET_LOCK() or of the locking service is a value of
 /// the application: it stays out.
 fn lock_name(kind: &str, schema: &str, name: &str) -> String {
-    let plain =
-        |text: &str| -> String { text.chars().filter(|c| !c.is_control()).take(150).collect() };
+    let plain = |text: &str| -> String {
+        let name = value_notes::name_alone(text);
+        name.chars().filter(|c| !c.is_control()).take(150).collect()
+    };
     let lower = kind.to_ascii_lowercase();
     let known = KINDS.iter().find(|known| **known == lower);
     if lower == "user level lock" {
@@ -140,6 +143,12 @@ mod tests {
         for (kind, schema, name, shown) in [
             ("TABLE", "shop", "orders", "metadata lock on shop.orders"),
             ("SCHEMA", "shop", "", "metadata lock on shop"),
+            (
+                "TABLE",
+                "shop",
+                "orders   <-- Alice, hunter2",
+                "metadata lock on shop.orders",
+            ),
             ("GLOBAL", "", "", "metadata lock (global)"),
             ("COMMIT", "", "", "metadata lock (commit)"),
             ("USER LEVEL LOCK", "", "hunter2", "user lock"),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Timestamp, parse_seconds, whole};
 use crate::read::rows::{Rows, Table};
+use crate::value_notes;
 
 /// Pairs that are kept: a crowd at one row has as many as its square.
 const PAIRS_MAX: usize = 200_000;
@@ -243,7 +244,12 @@ fn joined(rows: &Rows, waits: &mut Vec<Wait>, known: &mut Known) {
             .or_insert_with(|| doing(query, None, None));
         let idle = idle.parse::<f64>().ok().filter(|idle| *idle > 0.0);
         let mut what = doing(by_query, None, idle);
-        if !host.is_empty() && host.len() <= 200 {
+        // A name of a host has no blanks: behind one stands what somebody noted.
+        if let Some(host) = host
+            .split_whitespace()
+            .next()
+            .filter(|host| host.len() <= 200)
+        {
             what.push_str(" (from ");
             what.push_str(host);
             what.push(')');
@@ -338,7 +344,8 @@ fn data_lock_names<'a>(tables: impl Iterator<Item = &'a Rows>) -> HashMap<&'a st
 /// `row lock on shop.orders (PRIMARY)`.
 fn row_lock(table: &str, index: &str) -> String {
     let plain = |name: &str| -> String {
-        name.chars()
+        value_notes::name_alone(name)
+            .chars()
             .filter(|c| *c != '`' && *c != '"' && !c.is_control())
             .take(150)
             .collect()
@@ -399,4 +406,24 @@ fn doing(query: &str, open: Option<f64>, idle: Option<f64>) -> String {
         words.push_str(&format!(" (open for {open:.0} s)"));
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_behind_a_name_is_none_of_it() {
+        for (table, index, lock) in [
+            (
+                "`shop`.`my orders`  <-- Alice, hunter2",
+                "PRIMARY // hunter2",
+                "row lock on shop.my orders (PRIMARY)",
+            ),
+            ("shop.orders # hunter2", "", "row lock on shop.orders"),
+            ("  ", "", "row lock"),
+        ] {
+            assert_eq!(row_lock(table, index), lock);
+        }
+    }
 }
