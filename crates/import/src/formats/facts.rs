@@ -24,6 +24,9 @@ pub(crate) static FORMAT: Format = Format {
 /// Facts that are kept.
 const FACTS_MAX: usize = 400;
 
+/// Areas of facts that are amounts.
+const AMOUNTS: [&str; 2] = ["limits.", "cgroup."];
+
 /// `server.allocator = jemalloc (…)`, as `export --pt-stalk` writes what the recorder knew.
 fn is_fact(text: &str) -> bool {
     const NAMES: [&str; 11] = [
@@ -40,14 +43,27 @@ fn is_fact(text: &str) -> bool {
         "packets.show_warnings.senders",
     ];
     text.split_once(" = ").is_some_and(|(name, _)| {
-        (NAMES.contains(&name)
-            || ["limits.", "cgroup."]
-                .iter()
-                .any(|area| name.starts_with(area)))
+        (NAMES.contains(&name) || is_limit(name))
             && name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
     })
+}
+
+/// Whether a fact is an amount, or that there is none.
+fn is_limit(name: &str) -> bool {
+    AMOUNTS.iter().any(|area| name.starts_with(area))
+}
+
+/// `1024`, `max 100000`, `unlimited`.
+fn is_amount(value: &str) -> bool {
+    let is_number = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    value
+        .split_whitespace()
+        .all(|word| is_number(word) || ["max", "unlimited"].contains(&word))
 }
 
 /// What our own export says of server and host, as it was recorded.
@@ -61,7 +77,9 @@ fn read(lines: &[Line<'_>]) -> Read {
             let value: String = value.chars().take(400).collect();
             let words = value.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
             // No fact of these has a secret in it: somebody else wrote it.
-            if !words.into_iter().any(model::names_a_secret) {
+            if !words.into_iter().any(model::names_a_secret)
+                && (!is_limit(name) || is_amount(&value))
+            {
                 read.facts.push(Fact::new(name.to_owned(), value));
             }
         }
@@ -78,7 +96,7 @@ mod tests {
     #[test]
     fn what_tells_a_secret_is_no_fact_of_ours() {
         let read = read(&clean::lines(
-            "thp.hunter2 = 5\nhost.cpus_of_acme = 5\ncgroup.acme = her password is hunter2\nlimits.open_files = 1024\nserver.allocator = x --token=hunter2\n",
+            "thp.hunter2 = 5\nhost.cpus_of_acme = 5\ncgroup.acme = her password is hunter2\ncgroup.acme_name = hunter2\nlimits.acme = hunter2 5\nlimits.open_files = 1024\nserver.allocator = x --token=hunter2\n",
         ));
         assert_eq!(read.facts, [Fact::new("limits.open_files", "1024")]);
     }
