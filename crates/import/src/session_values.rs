@@ -31,17 +31,36 @@ pub(crate) fn is_of_server(text: &str) -> bool {
 }
 
 /// The state in front of what somebody wrote behind it: of one that neither is known nor made of a server's words the
-/// longest begin that is a known one. Any other stays as it is.
+/// longest begin that is a known one. States that go on in many ways are known by their family: where words stand in one that
+/// are no server's, the family's name stands for it, as `wsrep: *`. Any other stays as it is.
 pub(crate) fn known_state(text: &str) -> &str {
-    let is_state = |text: &&str| Lexicon::get().lookup(Kind::State, text).is_some();
-    if is_of_server(text) || is_state(&text) {
+    if is_of_server(text) {
         return text;
     }
-    let mut begins = text.rmatch_indices(' ').filter_map(|(at, _)| {
+    let begins = text.rmatch_indices(' ').filter_map(|(at, _)| {
         let begin = text.get(..at)?;
         Some(begin.trim_end_matches([' ', ',', ';', ':', '.', '(']))
     });
-    begins.find(is_state).unwrap_or(text)
+    let mut texts = std::iter::once(text).chain(begins);
+    let known = texts.find(|text| {
+        let pattern = pattern_of(text);
+        pattern.is_some_and(|pattern| !pattern.contains('*') || is_of_family(text, pattern))
+    });
+    known.or_else(|| pattern_of(text)).unwrap_or(text)
+}
+
+fn pattern_of(state: &str) -> Option<&'static str> {
+    let entry = Lexicon::get().lookup(Kind::State, state)?;
+    Some(entry.pattern)
+}
+
+/// Whether a state of a family has nothing but numbers and words of servers where the family's name is open.
+fn is_of_family(state: &str, pattern: &str) -> bool {
+    let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_in_name = |word: &str| pattern.split(is_sign).any(|own| own == word);
+    let mut words = state.split(is_sign);
+    words.all(|word| is_number(word) || is_in_name(word) || server_text::is_message_word(word))
 }
 
 #[cfg(test)]
@@ -62,6 +81,14 @@ mod tests {
             (
                 "Waiting for table metadata lock",
                 "Waiting for table metadata lock",
+            ),
+            ("committing 4711", "committing 4711"),
+            ("committing hunter2, says Alice", "committing"),
+            ("wsrep: hunter2 of Alice", "wsrep: *"),
+            ("Repair with 4 threads", "Repair with 4 threads"),
+            (
+                "wsrep: applying write-set (12) hunter2",
+                "wsrep: applying write-set (12)",
             ),
             ("quillfeather at work", "quillfeather at work"),
             ("", ""),
