@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use lexicon::{Kind, Lexicon};
 use model::{FrameSide, StackFrame};
 
 use crate::format::{Format, Gap, Group, Recogniser, sign};
@@ -9,6 +10,7 @@ use crate::format::{Next, Open};
 use crate::line::Line;
 use crate::read::listing::is_server;
 use crate::read::{FRAMES_MAX, Listing, Read, Row, frame};
+use crate::symbol;
 
 pub(crate) static FOLDED: Format = Format {
     id: "folded",
@@ -20,8 +22,9 @@ pub(crate) static FOLDED: Format = Format {
         200,
         "",
         sign::SEMICOLON | sign::DIGIT,
-        |at| is_folded(at.text),
+        |at| folded_stack(at.text).is_some_and(has_functions),
     )],
+    continues: |_, next| next.own.is_none() && folded_stack(next.text).is_some(),
     read: folded,
     ..Format::NONE
 };
@@ -42,18 +45,43 @@ pub(crate) static PERF_SCRIPT: Format = Format {
     ..Format::NONE
 };
 
-/// `a;b;c 12`.
-fn is_folded(text: &str) -> bool {
-    let Some((stack, count)) = text.rsplit_once(' ') else {
-        return false;
-    };
-    (1..=12).contains(&count.len())
+/// The stack of `a;b;c 12`.
+fn folded_stack(text: &str) -> Option<&str> {
+    let (stack, count) = text.rsplit_once(' ')?;
+    let is_folded = (1..=12).contains(&count.len())
         && count.bytes().all(|byte| byte.is_ascii_digit())
         && stack.matches(';').count() >= 2
         && !stack.contains("; ")
         && stack
             .split(';')
             .all(|frame| !frame.is_empty() && frame.len() < 2000)
+        && stack.split(';').skip(1).all(may_be_function);
+    is_folded.then_some(stack)
+}
+
+/// Names of functions have no blanks but in forms of their languages, and no account's sign: rows of any table are parted by
+/// semicolons, and a number may stand at their ends.
+fn may_be_function(frame: &str) -> bool {
+    let behind_sign = frame.split('@').skip(1);
+    let mut behind_sign = behind_sign.filter(|behind| !behind.is_empty());
+    let is_version = |behind: &str| {
+        let versions = ["plt", "GLIBC", "CXXABI", "Base", "LIBC"];
+        versions.iter().any(|begin| behind.starts_with(begin))
+    };
+    symbol::alone(frame) == frame.trim() && behind_sign.all(is_version)
+}
+
+/// Whether most frames behind the first, which is the program, have signs that names in programs have, or are known.
+fn has_functions(stack: &str) -> bool {
+    let is_sign = |c: char| "_`[<(".contains(c);
+    let is_function = |frame: &&str| {
+        frame.contains(is_sign)
+            || frame.contains("::")
+            || frame.starts_with("0x")
+            || Lexicon::get().lookup(Kind::Function, frame).is_some()
+    };
+    let frames = stack.split(';').skip(1);
+    frames.clone().filter(is_function).count() * 2 > frames.count()
 }
 
 /// `mysqld 123 [000] 12.345: 1 cycles:` with an indented frame behind it.
@@ -272,6 +300,29 @@ mod tests {
         );
         assert_eq!(rows[0].frames[0].side, FrameSide::Kernel);
         assert_eq!(rows[0].frames[1].name, "f<>");
+    }
+
+    #[test]
+    fn a_table_with_semicolons_is_no_stack() {
+        for row in [
+            "4711;Alice Miller;Hauptstrasse 12",
+            "4711;Miller;Ringweg 12",
+            "4711;alice@example.com;hunter2 12",
+            "order;alice_miller@example.com;order_no 12",
+            "2026-11-30;shop;orders 12",
+            "Miller;Alice;a_b;4111 1111 1111 1111",
+        ] {
+            assert!(!folded_stack(row).is_some_and(has_functions), "{row}");
+        }
+        for stack in [
+            "mysqld;start_thread;handle_one_connection;futex_wait_[k] 40",
+            "mysqld;start_thread;poll 5",
+            "java;Main::run;std::vector<int, long>::push_back;f() const 7",
+            "conn worker;__clone;memcpy@plt;memcpy@@GLIBC_2.14 7",
+            "mysqld-4711;[libc.so.6];[unknown];operator new(unsigned long) 7",
+        ] {
+            assert!(folded_stack(stack).is_some_and(has_functions), "{stack}");
+        }
     }
 
     #[test]
