@@ -39,7 +39,7 @@ fn is_pmp(text: &str) -> bool {
         && (frames.trim_end_matches(',').contains(',') || frames.ends_with(')'))
         && !frames.contains("  ")
         && match frames.contains(", ") {
-            false => pmp_frames(frames).take(3).all(is_pmp_frame),
+            false => pmp_frames(frames).take(3).all(is_pmp_frame) && has_function(frames),
             true => is_sure_pmp(frames),
         }
 }
@@ -92,6 +92,16 @@ fn is_pmp_frame(frame: &str) -> bool {
 /// A word of prose is none.
 fn is_sure_pmp_frame(frame: &str) -> bool {
     frame.contains('_') || frame.contains("::") || frame.contains('(') || frame.contains(',')
+}
+
+/// Whether one of the frames is a function by its signs or by the lexicon: `uniq -c` counts lines of any table.
+fn has_function(frames: &str) -> bool {
+    // What has brackets is told by them.
+    let is_known = |frame: &str| Lexicon::get().lookup(Kind::Function, frame).is_some();
+    let is_function = |frame: &str| {
+        is_sure_pmp_frame(frame) || frame == "..." || frame.starts_with('?') || is_known(frame)
+    };
+    pmp_frames(frames).any(is_function)
 }
 
 /// Words behind commas and blanks may be prose: most of them must be what prose has not.
@@ -215,6 +225,27 @@ mod tests {
             "id,name,state,info,time,command",
         ] {
             assert!(!is_uncounted(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn counted_lines_of_a_table_are_no_stacks() {
+        for row in [
+            "12 Alice,Miller,Berlin",
+            "     3 acme,shop,hunter2",
+            "4711 alice,bob",
+        ] {
+            assert!(!is_pmp(row.trim()), "{row}");
+        }
+        for row in [
+            "12 poll,main",
+            "1 sigwait,main",
+            "3 ??,??",
+            "2 a,...",
+            "5 a,b_c",
+            "7 a(libc.so.6),b",
+        ] {
+            assert!(is_pmp(row), "{row}");
         }
     }
 
