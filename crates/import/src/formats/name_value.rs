@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use lexicon::{Kind, Lexicon};
 use model::{Fact, Reading};
 
 use crate::format::Candidate;
@@ -115,9 +116,12 @@ fn read(lines: &[Line<'_>]) -> Read {
             table.at = Some(at);
         } else if is_name_value_head(text) {
             table.end(&mut read, &mut relative);
+            table.has_head = true;
         } else if let Some((name, value)) = name_and_value(text) {
             if table.seen.contains(name) {
+                let has_head = table.has_head;
                 table.end(&mut read, &mut relative);
+                table.has_head = has_head;
             }
             table.row(name, value);
         }
@@ -175,10 +179,49 @@ fn is_galera_status(name: &str) -> bool {
     GALERA_STATUS.iter().any(|start| name.starts_with(start))
 }
 
+/// Families of settings and counters of servers and their engines, by the first word of their names, in small letters.
+const FAMILIES: [&str; 23] = [
+    "aria",
+    "audit",
+    "aurora",
+    "binlog",
+    "caching",
+    "clone",
+    "com",
+    "handler",
+    "innodb",
+    "mariadb",
+    "mysql",
+    "mysqlx",
+    "optimizer",
+    "performance",
+    "qcache",
+    "rocksdb",
+    "rpl",
+    "slave",
+    "spider",
+    "ssl",
+    "threads",
+    "tokudb",
+    "wsrep",
+];
+
+/// Whether a name is one of a server's.
+fn is_servers(name: &str) -> bool {
+    let known = |kind| Lexicon::get().lookup(kind, name).is_some();
+    let family = name.split('_').next().unwrap_or_default();
+    FAMILIES.contains(&family.to_ascii_lowercase().as_str())
+        || server_text::is_message_word(name)
+        || known(Kind::Setting)
+        || known(Kind::Status)
+}
+
 /// One print of a table.
 #[derive(Default)]
 struct Table<'a> {
     at: Option<i64>,
+    /// Its columns are called as those of the server's.
+    has_head: bool,
     seen: HashSet<&'a str>,
     rows: Vec<(&'a str, &'a str)>,
     readings: Vec<Reading>,
@@ -224,6 +267,13 @@ impl<'a> Table<'a> {
         if self.is_of_proxy() {
             *self = Self::default();
             let why = "status of ProxySQL: it describes the proxy, not a server";
+            read.skipped.push((0, why.into()));
+            return;
+        }
+        // A row of anybody's table, field by field, has the same form.
+        if !self.has_head && !self.rows.iter().any(|(name, _)| is_servers(name)) {
+            *self = Self::default();
+            let why = "a name and a value a row, and none of the names is one of a server's";
             read.skipped.push((0, why.into()));
             return;
         }
@@ -346,6 +396,27 @@ mod tests {
         ));
         assert!(read.is_empty());
         assert!(read.skipped[0].1.contains("ProxySQL"), "{:?}", read.skipped);
+    }
+
+    #[test]
+    fn a_row_of_anybodys_table_is_none_of_settings() {
+        for text in [
+            "| customer_id | 4711 |\n| card_no | 4111111111111111 |\n| pin_code | 1234 |\n",
+            "customer_id\t4711\ncard_no\t4111111111111111\nCard_pin\t1234\n",
+            "| Card_no | 4111111111111111 |\n| Street_no | 5 |\n",
+        ] {
+            let read = read(&clean::lines(text));
+            assert!(read.is_empty() && read.skipped.len() == 1, "{text}");
+        }
+        // The server's own heads tell what it is, and so does any name of it.
+        for text in [
+            "| Variable_name | Value |\n| acme_limit | 5 |\n",
+            "| acme_limit | 5 |\n| innodb_acme | 6 |\n",
+            "acme_limit\t5\nmax_connections\t6\n",
+        ] {
+            let read = read(&clean::lines(text));
+            assert_eq!(read.facts[0].value, "5", "{text}");
+        }
     }
 
     #[test]
