@@ -54,6 +54,7 @@ fn without_level(text: &str) -> &str {
 
 /// A line that belongs to the message above it: the state and the stack of a task.
 fn is_kernel_detail(text: &str) -> bool {
+    let text = without_note(text);
     let text = behind_syslog_date(text).unwrap_or(text);
     const STARTS: [&str; 6] = [
         "Call Trace:",
@@ -63,21 +64,53 @@ fn is_kernel_detail(text: &str) -> bool {
         "RIP: ",
         "Kernel panic - not syncing",
     ];
-    let is_address = |word: &str| {
-        (8..=18).contains(&word.len())
-            && word
-                .trim_start_matches("0x")
-                .bytes()
-                .all(|byte| byte.is_ascii_hexdigit())
+    let is_hex = |word: &str| {
+        let digits = word.trim_start_matches("0x");
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
+    let is_address = |word: &str| (8..=18).contains(&word.len()) && is_hex(word);
     let mut words = text.split_whitespace();
     STARTS.iter().any(|start| text.starts_with(start))
-        || text.starts_with("[<")
-        || (text.contains("+0x") && text.contains("/0x"))
         || (words.clone().count() > 0 && words.clone().all(is_address))
+        || is_kernel_frame(text)
         // `jbd2/dm-9-8  D ffff81043e0a1420  0  762  585`.
         || (words.nth(1).is_some_and(|state| ["D", "R", "S"].contains(&state))
-            && words.any(|word| word.parse::<u32>().is_ok()))
+            && words.clone().any(|word| word.parse::<u32>().is_ok())
+            && words.all(|word| is_hex(word) || ["running", "task"].contains(&word)))
+}
+
+/// `[<ffffffff8109b5a6>] ? io_schedule+0x46/0x70 [nfs]`: a frame, and what the kernel has in its line. A sentence may have
+/// the same signs in it.
+fn is_kernel_frame(text: &str) -> bool {
+    let is_function = |word: &str| {
+        let place = word
+            .split_once("+0x")
+            .and_then(|(_, rest)| rest.split_once("/0x"));
+        place.is_some_and(|(from, size)| {
+            let digits = from.bytes().chain(size.bytes());
+            digits.filter(u8::is_ascii_hexdigit).count() > 1
+        })
+    };
+    // A number of a line or of a frame, an address, a module, `RIP:`.
+    let is_sign = |word: &str| {
+        let is_bracket = word.starts_with('[') && word.ends_with(']');
+        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        let digits = bare.strip_prefix("0x").unwrap_or(bare);
+        is_bracket || word.ends_with(':') || digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let text = without_date(text);
+    let mut words = text.split_whitespace();
+    let has_any = words.clone().any(is_function) || text.starts_with("[<");
+    has_any && words.all(|word| is_function(word) || is_sign(word))
+}
+
+/// Without the date of `dmesg -T`, in any language: `[Sun Jan 21 10:13:06 2024]  schedule+0x5e/0xd0`.
+fn without_date(text: &str) -> &str {
+    let stamp = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let stamp = stamp.filter(|(date, _)| {
+        date.len() <= PREFIX_BYTES_MAX && date.contains(' ') && date.matches(':').count() == 2
+    });
+    stamp.map_or(text, |(_, rest)| rest)
 }
 
 /// `[12345.678901] text`, `[  +0.000003] text` and `[Oct28 16:58] text` of `dmesg --reltime`, also
@@ -242,12 +275,13 @@ fn is_said_by_program(message: &str) -> bool {
 /// What is kept of a line: all of one of the kernel's. Of any other what the lexicon knows of the kernel's messages, and
 /// all of it where nothing but names of devices stand in front of such a message: the stamps may have been cut off.
 fn kept(text: &str) -> Option<String> {
+    let text = without_note(text);
     let trimmed = text.trim();
     let is_programs = is_of_program(trimmed);
     let is_kernels =
         || is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed);
     if !is_programs && is_kernels() {
-        return Some(without_note(text).to_owned());
+        return Some(text.to_owned());
     }
     let found = lexicon::mentions(text);
     let found = found
@@ -258,7 +292,7 @@ fn kept(text: &str) -> Option<String> {
     let before = text.split(first).next().unwrap_or_default();
     match is_programs || starts_with_syslog_date(trimmed) || !is_of_devices(before) {
         true => Some(messages.join("\n")),
-        false => Some(without_note(text).to_owned()),
+        false => Some(text.to_owned()),
     }
 }
 
@@ -440,6 +474,38 @@ mod tests {
         ] {
             assert_eq!(kept(text).as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn a_sentence_is_no_detail_of_a_task() {
+        for text in [
+            "Alice S 4711 says hunter2",
+            "hunter2 io_schedule+0x46/0x70",
+            "[<alice@example.com> wrote: hunter2",
+            "hunter2 was told at io_schedule+0x46/0x70 to Alice",
+            "see do_x+0x of hunter2/0x",
+        ] {
+            assert_eq!(kept(text), None, "{text}");
+        }
+        for text in [
+            "jbd2/dm-9-8   D ffff81043e0a1420     0   762    585",
+            "mysqld          R  running task        0  4123      1 0x00000008",
+            " io_schedule+0x46/0x70",
+            " ? __blkdev_issue_flush+0x5/0x90 [nfs]",
+            " [<ffffffff8109b5a6>] ? io_schedule+0x46/0x70",
+            "[<ffffffff8109b5a6>]",
+            "[Sun Jan 21 10:13:06 2024]  bch2_fsync+0x44/0x120 [bcachefs]",
+            "[Mi Feb 10 04:11:37 2021]  [<ffffffff81b7f8c0>] ? bit_wait+0x50/0x50",
+            "#3 io_schedule+0x46/0x70",
+            "RIP: 0010:io_schedule+0x46/0x70",
+            "ffff8800 0000000000000086 ffff88083fd13c40",
+        ] {
+            assert_eq!(kept(text).as_deref(), Some(text));
+        }
+        assert_eq!(
+            kept(" io_schedule+0x46/0x70   <-- Alice, hunter2").as_deref(),
+            Some(" io_schedule+0x46/0x70")
+        );
     }
 
     #[test]
