@@ -9,6 +9,7 @@ use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
 use crate::line::Line;
 use crate::read::{Read, Workload, counted};
+use crate::value_notes;
 
 pub(crate) static SLOW: Format = Format {
     id: "slow_log",
@@ -327,9 +328,13 @@ fn general_without_prose<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             continue;
         }
         push_rest(&mut kept, statement.take(), &mut more);
-        kept.push_str(line);
-        kept.push('\n');
         statement = first_line(line).map(str::to_owned);
+        // Behind one that is no statement there is nothing but what somebody noted.
+        kept.push_str(match statement {
+            Some(_) => line,
+            None => value_notes::without_behind(line, |_| true),
+        });
+        kept.push('\n');
     }
     push_rest(&mut kept, statement, &mut more);
     kept
@@ -392,6 +397,26 @@ mod tests {
         let read = whole(LogKind::Slow, SLOW.as_bytes(), Some((at - 500, at + 500)));
         assert_eq!(read.workload[0].digest.count, 1);
         assert_eq!(read.skipped.len(), 1);
+    }
+
+    #[test]
+    fn what_people_write_behind_an_entry_that_is_no_statement_is_none_of_it() {
+        for note in ["  <-- Alice, hunter2", " // hunter2", "\t# hunter2"] {
+            let text = format!(
+                "2026-11-30T14:00:00.000000Z\t    5 Connect\tapp@web1 on shop using TCP/IP{note}\n\
+                 2026-11-30T14:00:00.100000Z\t    5 Init DB\tshop{note}\n2026-11-30T14:00:00.200000Z\t    6 Connect\tapp@web2{note}\n\
+                 2026-11-30T14:00:00.300000Z\t    5 Query\tselect 1 from t\n2026-11-30T14:00:00.400000Z\t    6 Query\tselect 1 from t\n"
+            );
+            let read = read(LogKind::General, &crate::clean::lines(&text));
+            let told = format!("{:?}", read.workload[0].digest);
+            assert!(
+                !told.contains("hunter2") && !told.contains("Alice"),
+                "{told}"
+            );
+            for name in ["\"web1\"", "\"web2\"", "\"shop\""] {
+                assert!(told.contains(name), "{name}: {told}");
+            }
+        }
     }
 
     #[test]

@@ -193,7 +193,10 @@ impl Connection {
         let (who, rest) = argument.split_at(end.unwrap_or(argument.len()));
         let at = memchr::memrchr(b'@', who).unwrap_or(who.len());
         keep(&mut connection.user, who.get(..at).unwrap_or_default());
-        keep(&mut connection.host, who.get(at + 1..).unwrap_or_default());
+        // A host has no blanks; behind one may stand what somebody noted.
+        let host = who.get(at + 1..).unwrap_or_default();
+        let host = host.split(u8::is_ascii_whitespace).next();
+        keep(&mut connection.host, host.unwrap_or_default());
         if let Some(on) = memchr::memmem::find(rest, b" on ") {
             let database = rest.get(on + 4..).unwrap_or_default();
             let end = memchr::memmem::find(database, b" using ").unwrap_or(database.len());
