@@ -62,6 +62,7 @@ mod absent;
 mod assemble;
 mod broken_lines;
 mod characters;
+mod class_notes;
 mod clean;
 mod client_lists;
 mod columns;

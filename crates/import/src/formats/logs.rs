@@ -4,6 +4,7 @@ use model::{QueryDigest, QueryMethod};
 use sql::digest::{Digester, Options, Order};
 use sql::log::{EVENT_BYTES_MAX, LogKind, Reader, Rest, Step};
 
+use crate::class_notes;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open, WRAPPED_LINES_MAX};
 use crate::formats::{backtrace, server_text};
@@ -222,15 +223,8 @@ fn read(kind: LogKind, lines: &[Line<'_>]) -> Read {
 
 /// Without what somebody wrote behind a statement that has no end in its line.
 fn without_notes(mut read: Read) -> Read {
-    let digests = read.workload.iter_mut();
-    for class in digests.flat_map(|workload| &mut workload.digest.classes) {
-        let kept = sql::without_remark(&class.fingerprint).len();
-        if kept < class.fingerprint.len() {
-            class.fingerprint.truncate(kept);
-            class.id = sql::fingerprint_id(&class.fingerprint);
-            class.compat_id = None;
-            class.sample = None;
-        }
+    for workload in &mut read.workload {
+        class_notes::leave_out(&mut workload.digest);
     }
     read
 }

@@ -300,6 +300,7 @@ fn digests_in_words(rows: &Rows) -> String {
         .filter(|(time, text)| *time > 0.0 && !text.is_empty())
         .map(|(time, text)| {
             let fingerprint = server::digests::fingerprint_of_digest_text(text);
+            let fingerprint = sql::without_remark(&fingerprint);
             let short: String = fingerprint.chars().take(NAMED_CHARS).collect();
             format!("{:.0} % {short}", time * 100.0 / all)
         })

@@ -5,7 +5,9 @@ use model::{Absent, OrderBy, QueryDigest, Reason};
 use server::digests::{DigestKey, DigestReading, DigestRow, DigestSums, delta};
 
 use super::{Timestamp, parse_seconds, whole};
+use crate::class_notes;
 use crate::read::rows::Rows;
+use crate::value_notes;
 
 /// Classes that are told one by one, those with most time first.
 const CLASSES_MAX: usize = 200;
@@ -132,8 +134,8 @@ fn reading(rows: &Rows) -> DigestReading {
             "" => reading.no_room = Some(row),
             digest => {
                 let key = DigestKey {
-                    schema: schema.to_owned(),
-                    digest: digest.to_owned(),
+                    schema: value_notes::name_alone(schema).to_owned(),
+                    digest: value_notes::name_alone(digest).to_owned(),
                 };
                 reading.rows.insert(key, row);
             }
@@ -143,6 +145,7 @@ fn reading(rows: &Rows) -> DigestReading {
 }
 
 fn fold(mut digest: QueryDigest) -> QueryDigest {
+    class_notes::leave_out(&mut digest);
     if digest.classes.len() > CLASSES_MAX {
         let rest = digest.classes.split_off(CLASSES_MAX);
         let folded = digest.folded.get_or_insert_default();

@@ -171,6 +171,27 @@ mod tests {
         join(&(rows::FORMAT.read)(&clean::lines(text)).rows, &mut book)
     }
 
+    #[test]
+    fn what_is_noted_behind_a_digest_is_none_of_it() {
+        for note in [
+            "<-- Alice, hunter2",
+            "// hunter2",
+            "=> hunter2 of Alice",
+            "Alice says hunter2",
+        ] {
+            let text = format!(
+                "***** 1. row *****\nSCHEMA_NAME: shop  <-- Alice\nDIGEST: abc\nDIGEST_TEXT: UPDATE `users` SET `pin` = ? WHERE NAME = ?  {note}\n\
+                 COUNT_STAR: 100\nSUM_TIMER_WAIT: 40000000000000\n"
+            );
+            let told = format!("{:?}", joined(&text).read.workload[0].digest);
+            let statement = "update users set pin = ? where name = ?";
+            assert!(told.contains(statement), "{told}");
+            for word in ["hunter2", "Alice", "alice"] {
+                assert!(!told.contains(word), "{word}: {told}");
+            }
+        }
+    }
+
     fn value(joined: &Joined, name: &str) -> Option<f64> {
         let all = joined.read.ticks.iter().flat_map(|tick| &tick.readings);
         all.filter(|one| one.name == name)
