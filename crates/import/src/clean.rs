@@ -394,12 +394,16 @@ fn container(line: &str) -> Option<(&str, &str)> {
 
 /// HTML entities, escaped signs of Markdown and no-break spaces as the characters that they stand for.
 fn decoded(line: &str) -> Cow<'_, str> {
-    const ENTITIES: [(&str, &str); 8] = [
+    const ENTITIES: [(&str, &str); 12] = [
         ("&lt;", "<"),
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#39;", "'"),
+        ("&#039;", "'"),
+        ("&#x27;", "'"),
+        ("&apos;", "'"),
         ("&#34;", "\""),
+        ("&#x22;", "\""),
         ("&nbsp;", " "),
         ("\u{a0}", " "),
         // Last: what it leaves behind is no entity.
@@ -475,6 +479,9 @@ mod tests {
         assert_eq!(texts("+| a | 1 |\n++---+"), ["| a | 1 |", "++---+"]);
         assert_eq!(texts("f&lt;T&gt; &amp;lt; \u{a0}x"), ["f<T> &lt;  x"]);
         assert_eq!(texts("a = &#39;x&#39;, &quot;y&quot;"), ["a = 'x', \"y\""]);
+        for mark in ["&#039;", "&#x27;", "&apos;"] {
+            assert_eq!(texts(&format!("a = {mark}x{mark}")), ["a = 'x'"]);
+        }
         for value in [
             "a = 'Alice&#39;s card', 5",
             "a = \"say &quot;x&quot; &#34;y&#34;\", 5",

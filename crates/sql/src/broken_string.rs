@@ -165,9 +165,30 @@ fn is_mark(c: char) -> bool {
                 | '\u{2033}'
                 | '\u{2039}'
                 | '\u{203a}'
+                | '\u{2bc}'
+                | '\u{275b}'..='\u{275e}'
+                | '\u{300c}'..='\u{300f}'
+                | '\u{301d}'..='\u{301f}'
                 | '\u{ff02}'
                 | '\u{ff07}'
+                | '\u{ff62}'
+                | '\u{ff63}'
     )
+}
+
+/// Quotation marks as JSON and programs write them behind a backslash, in small letters.
+const ESCAPED: [&str; 9] = [
+    "u0022", "u0027", "u0060", "u2018", "u2019", "u201c", "u201d", "x22", "x27",
+];
+
+/// Whether a token and what is behind it are a quotation mark that was written as an escape, by whoever put the statement
+/// into a text of another language: `a = \u0027hunter2\u0027`.
+pub(crate) fn is_escaped_mark(token: Token<'_>, behind: &Lexer<'_>) -> bool {
+    let is_it = |escaped: &&str| {
+        let begin = behind.rest().get(..escaped.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(escaped))
+    };
+    token.text == "\\" && ESCAPED.iter().any(is_it)
 }
 
 #[cfg(test)]
@@ -204,6 +225,11 @@ mod tests {
             ("SET a = \u{201c}secret\u{201d}, b = 5", "SET a = ?"),
             ("SET a = \u{ab}secret word\u{bb}", "SET a = ?"),
             ("SET a = \u{b4}secret word\u{b4}", "SET a = ?"),
+            ("SET a = \u{300c}secret\u{300d}, b = 5", "SET a = ?"),
+            ("SET a = \u{2bc}secret\u{2bc}, b = 5", "SET a = ?"),
+            (r"SET a = \u0027secret\u0027, b = 5", "SET a = ?"),
+            (r"SET a = \X27secret word\X27", "SET a = ?"),
+            (r"SET a = b, c = \u201Csecret\u201D", "SET a = b, c = ?"),
         ] {
             assert_eq!(redact(statement), redacted);
             assert!(!fingerprint(statement).contains("secret"), "{statement}");
@@ -277,6 +303,8 @@ mod tests {
                 "GRANT ALL ON a TO b REQUIRE SUBJECT ? ISSUER ? CIPHER ?",
             ),
             ("SELECT x'41'b'1', _utf8'a' b", "SELECT ?, ? b"),
+            (r"SELECT \N, a FROM t\G", r"SELECT \N, a FROM t\G"),
+            (r"SELECT a\nFROM t", r"SELECT a\nFROM t"),
         ] {
             assert_eq!(redact(statement), redacted);
         }

@@ -1,7 +1,7 @@
 //! A statement without what never counts: comments and blanks are gone, literals are `?`. It ends where nobody can tell
 //! what is a literal.
 
-use crate::broken_string::{ends_too_early, holds_mark};
+use crate::broken_string::{ends_too_early, holds_mark, is_escaped_mark};
 use crate::hints::{are_hints, is_of_no_version};
 use crate::lexer::{Lexer, SqlMode, Token, TokenKind};
 use crate::output::CUT_MARK;
@@ -175,7 +175,9 @@ impl<'a> Iterator for Segments<'a> {
             }
             let token = self.lexer.next()?;
             let is_hidden = is_significant(token)
-                && (self.secrets.take(token, &self.lexer) || self.has_no_begin(token));
+                && (self.secrets.take(token, &self.lexer)
+                    || self.has_no_begin(token)
+                    || is_escaped_mark(token, &self.lexer));
             let (kind, text) = match token.kind {
                 _ if is_hidden => {
                     self.is_over = true;
