@@ -321,6 +321,13 @@ impl<'a> Reader<'a> {
             ));
             values.resize(self.columns.len(), "");
         }
+        // Names have no blanks.
+        for (column, value) in self.columns.iter().zip(&mut values) {
+            let cell = *value;
+            if cell.contains(' ') && ["user", "host", "db"].contains(&column.as_str()) {
+                *value = field_value(column, cell);
+            }
+        }
         let text = line.trimmed();
         let info = self.columns.iter().position(|name| name == "info");
         let info = info.and_then(|info| values.get(info));
@@ -395,6 +402,21 @@ mod tests {
             .iter()
             .map(|(_, text)| serde_json::from_str(text.body()).unwrap())
             .collect()
+    }
+
+    #[test]
+    fn what_is_noted_behind_a_name_is_none_of_it() {
+        let text = "+----+\n| Id | User | Host | db | Command | Time | State | Info |\n+----+\n\
+            | 5 | app <-- Alice, hunter2 | web:1 // hunter2 | shop # hunter2 | Query | 12 | init | select 1 |\n\
+            | 6 | system user |  | NULL | Connect | 12 | init |  |\n";
+        let told = format!("{:?}", lists(text));
+        assert!(
+            !told.contains("hunter2") && !told.contains("Alice"),
+            "{told}"
+        );
+        for name in ["\"app\"", "\"web\"", "\"shop\"", "\"system user\""] {
+            assert!(told.contains(name), "{name}: {told}");
+        }
     }
 
     #[test]
