@@ -32,7 +32,7 @@ pub(crate) fn is_of_server(text: &str) -> bool {
 
 /// The state in front of what somebody wrote behind it: of one that neither is known nor made of a server's words the
 /// longest begin that is a known one. States that go on in many ways are known by their family: where words stand in one that
-/// are no server's, the family's name stands for it, as `wsrep: *`. Any other stays as it is.
+/// are no server's, the family's name stands for it, as `wsrep: *`. Any other stays as it is, if it has a word of a server.
 pub(crate) fn known_state(text: &str) -> &str {
     if is_of_server(text) {
         return text;
@@ -46,7 +46,21 @@ pub(crate) fn known_state(text: &str) -> &str {
         let pattern = pattern_of(text);
         pattern.is_some_and(|pattern| !pattern.contains('*') || is_of_family(text, pattern))
     });
-    known.or_else(|| pattern_of(text)).unwrap_or(text)
+    let shown = known.or_else(|| pattern_of(text));
+    shown.unwrap_or_else(|| match has_own_word(text) {
+        // A plugin's, or a younger server's.
+        true => text,
+        false => OTHER,
+    })
+}
+
+/// Stands for a state that no server has: a list whose columns were read wrongly has anything in its place.
+const OTHER: &str = "(other)";
+
+/// Whether one of the words is a server's; letters alone are none.
+fn has_own_word(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(|word| word.len() > 1 && server_text::is_message_word(word))
 }
 
 fn pattern_of(state: &str) -> Option<&'static str> {
@@ -91,6 +105,9 @@ mod tests {
                 "wsrep: applying write-set (12)",
             ),
             ("quillfeather at work", "quillfeather at work"),
+            ("hunter2", "(other)"),
+            ("Quillfeather, Hunterova", "(other)"),
+            ("4111111111111111", "(other)"),
             ("", ""),
         ] {
             assert_eq!(known_state(text), state);
