@@ -130,10 +130,26 @@ impl Shown {
     /// Of a list that somebody showed to others: he may have written behind them. `state` is what one was before.
     pub(crate) fn pasted(state: fn(&str) -> &str) -> Self {
         Self {
-            statement: |statement| sql::redact_in_any_mode(sql::without_remark(statement)),
+            statement: pasted_statement,
             state,
             has_asker: true,
         }
+    }
+}
+
+/// Stands for what is in the place of a statement and is none: a sentence, a cell of another column.
+const NO_STATEMENT: &str = "?";
+
+fn pasted_statement(statement: &str) -> String {
+    let statement = sql::without_remark(statement);
+    // A stored program is seen at its cursors, too.
+    let fetches = || {
+        let first = statement.get(..6);
+        first.is_some_and(|first| first.eq_ignore_ascii_case("fetch "))
+    };
+    match statement.is_empty() || sql::may_begin(statement) || fetches() {
+        true => sql::redact_in_any_mode(statement),
+        false => NO_STATEMENT.to_owned(),
     }
 }
 
@@ -376,6 +392,18 @@ mod tests {
             .map(|one| one.statement.as_str())
             .collect();
         assert_eq!(statements, ["COMMIT", "update t set a = ? where b = ?"]);
+        for (info, statement) in [
+            ("Alice has hunter2 in here", "?"),
+            ("hunter2", "?"),
+            ("...unter2', a = 'hunter2'", "?"),
+            ("", ""),
+            ("/* app */ select 1", "select ?"),
+            ("(select a from t)", "(select a from t)"),
+            ("FETCH c INTO a", "FETCH c INTO a"),
+        ] {
+            let list = summarise(&[row("updating", info)], &[], Shown::pasted(first_word));
+            assert_eq!(list.longest[0].statement, statement, "{info}");
+        }
         // A server's are as it told them.
         let list = summarise(&rows, &[], Shown::TOLD);
         assert_eq!(list.by_state.get("updating hunter2"), Some(&1));
