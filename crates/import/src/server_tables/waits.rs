@@ -394,7 +394,11 @@ fn doing(query: &str, open: Option<f64>, idle: Option<f64>) -> String {
         (true, None) => "runs no statement in its open transaction".to_owned(),
         (false, _) => {
             let statement = sql::without_remark(super::before_cut(query));
-            let statement = sql::redact_in_any_mode(statement);
+            // A sentence in its place is none.
+            let statement = match sql::may_begin(statement) {
+                true => sql::redact_in_any_mode(statement),
+                false => "?".to_owned(),
+            };
             let mut short: String = statement.chars().take(WORDS_MAX).collect();
             if short.len() < statement.len() {
                 short.push('…');
@@ -425,5 +429,7 @@ mod tests {
         ] {
             assert_eq!(row_lock(table, index), lock);
         }
+        assert_eq!(doing("the one of Alice, hunter2", None, None), "runs ?");
+        assert_eq!(doing("select 'x'", None, None), "runs select ?");
     }
 }
