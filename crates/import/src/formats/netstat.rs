@@ -223,10 +223,12 @@ impl<'t> Socket<'t> {
     }
 }
 
-/// ss and netstat in one writing.
+/// ss and netstat in one writing. A state has capital letters in any language; what has others is none.
 fn plain_state(state: &str) -> String {
+    let is_small = |c: char| c.is_alphabetic() && !c.is_uppercase();
     match state {
         "ESTAB" => "ESTABLISHED".to_owned(),
+        other if other.contains(is_small) => "OTHER".to_owned(),
         other => plain(other, 20, ""),
     }
 }
@@ -318,5 +320,7 @@ mod tests {
             tcp        0      0 10.0.0.1:3306           10.0.0.2:4712           ESTABLISHED 812/mysqld\n";
         let capture = read(&clean::lines(text));
         assert_eq!(capture.values("net.tcp.ESTABLISHED"), [2.0]);
+        assert_eq!(plain_state("FIN-WAIT-2"), "FIN_WAIT_2");
+        assert_eq!(plain_state("hunter2"), "OTHER");
     }
 }
