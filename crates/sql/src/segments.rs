@@ -55,7 +55,7 @@ pub(crate) struct Segments<'a> {
     /// The piece before is a word after which a sign is a number's.
     after_default: bool,
     after_string: bool,
-    secrets: UnquotedSecrets,
+    secrets: UnquotedSecrets<'a>,
     /// Of what follows nothing is told.
     is_over: bool,
 }

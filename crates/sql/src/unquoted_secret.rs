@@ -37,7 +37,7 @@ enum Place {
 
 /// Looks for such a place, token by token.
 #[derive(Default)]
-pub(crate) struct UnquotedSecrets {
+pub(crate) struct UnquotedSecrets<'a> {
     place: Place,
     /// Tokens so far, and the first two of them where they are words.
     tokens: usize,
@@ -45,12 +45,16 @@ pub(crate) struct UnquotedSecrets {
     second: ShortWord,
     /// The `=` of `SET PASSWORD FOR a = …` is behind.
     is_set: bool,
+    /// What stands here is between `SET` and `WHERE` of a statement that changes rows.
+    is_assigned: bool,
+    /// The name of a secret to which something is given.
+    name: &'a str,
 }
 
-impl UnquotedSecrets {
+impl<'a> UnquotedSecrets<'a> {
     /// Takes the next token that is neither a blank nor a comment, with what is `behind` it: whether it is a secret, or
     /// begins one.
-    pub(crate) fn take(&mut self, token: Token<'_>, behind: &Lexer<'_>) -> bool {
+    pub(crate) fn take(&mut self, token: Token<'a>, behind: &Lexer<'_>) -> bool {
         let word = match token.kind {
             TokenKind::Word => ShortWord::new(token.text),
             _ => ShortWord::default(),
@@ -61,6 +65,15 @@ impl UnquotedSecrets {
             _ => {}
         }
         self.tokens = self.tokens.saturating_add(1);
+        match word.as_bytes() {
+            b"set" => self.is_assigned = true,
+            // `ON DUPLICATE KEY UPDATE`
+            b"update" => self.is_assigned = self.tokens > 1,
+            b"limit" | b"on" | b"order" | b"returning" | b"select" | b"where" => {
+                self.is_assigned = false;
+            }
+            _ => {}
+        }
         let is_cut = token.kind == TokenKind::Word && token.text.chars().eq([CUT_MARK]);
         let place = std::mem::take(&mut self.place);
         match place {
@@ -85,7 +98,7 @@ impl UnquotedSecrets {
     }
 
     /// Behind `IDENTIFIED BY`.
-    fn password(&mut self, token: Token<'_>, word: ShortWord, behind: &Lexer<'_>) -> bool {
+    fn password(&mut self, token: Token<'a>, word: ShortWord, behind: &Lexer<'_>) -> bool {
         let is_call = || next(behind) == Some(TokenKind::LeftParen);
         self.place = match (token.kind, word.as_bytes()) {
             (TokenKind::String | TokenKind::Unterminated | TokenKind::Parameter, _) => {
@@ -106,8 +119,12 @@ impl UnquotedSecrets {
     }
 
     /// Behind the `=` of a secret.
-    fn setting(&mut self, token: Token<'_>, word: ShortWord, behind: &Lexer<'_>) -> bool {
+    fn setting(&mut self, token: Token<'a>, word: ShortWord, behind: &Lexer<'_>) -> bool {
         let is_call = || next(behind) == Some(TokenKind::LeftParen);
+        // A column may be given another one of another table, and what it has.
+        let is_column = || {
+            self.changes_rows() && (next(behind) == Some(TokenKind::Dot) || token.text == self.name)
+        };
         match token.kind {
             TokenKind::Operator => {
                 self.place = Place::Setting;
@@ -120,16 +137,19 @@ impl UnquotedSecrets {
             TokenKind::Word => {
                 let is_flag = matches!(
                     word.as_bytes(),
-                    b"default" | b"null" | b"on" | b"off" | b"true" | b"false"
+                    b"case" | b"default" | b"null" | b"on" | b"off" | b"true" | b"false"
                 );
-                !is_flag && !is_call()
+                !is_flag && !is_call() && !is_column()
             }
-            TokenKind::QuotedName => true,
+            TokenKind::QuotedName => !is_column(),
             // `4711-abc`
-            TokenKind::Number => !matches!(
-                next(behind),
-                None | Some(TokenKind::Comma | TokenKind::Semicolon | TokenKind::RightParen)
-            ),
+            TokenKind::Number => {
+                let is_whole = matches!(
+                    next(behind),
+                    None | Some(TokenKind::Comma | TokenKind::Semicolon | TokenKind::RightParen)
+                );
+                !is_whole && !self.changes_rows()
+            }
             _ => false,
         }
     }
@@ -138,7 +158,7 @@ impl UnquotedSecrets {
     fn behind(
         &mut self,
         place: Place,
-        token: Token<'_>,
+        token: Token<'a>,
         word: ShortWord,
         behind: &Lexer<'_>,
     ) -> Place {
@@ -177,6 +197,7 @@ impl UnquotedSecrets {
             TokenKind::Word | TokenKind::QuotedName | TokenKind::Variable
         ) && names_a_secret(token.text)
         {
+            self.name = token.text;
             return Place::Name;
         }
         let sets_password = sets && self.second.as_bytes() == b"password";
@@ -187,10 +208,19 @@ impl UnquotedSecrets {
         Place::Elsewhere
     }
 
-    /// Statements that are names and values. In all others a name stands for a column as well.
+    /// Statements, or parts of them, that are names and values. In all others a name stands for a column as well.
     fn is_setting(&self) -> bool {
-        matches!(self.first.as_bytes(), b"change" | b"set" | b"start")
-            && self.second.as_bytes() != b"statement"
+        match self.changes_rows() {
+            true => self.is_assigned,
+            false => {
+                matches!(self.first.as_bytes(), b"change" | b"set" | b"start")
+                    && self.second.as_bytes() != b"statement"
+            }
+        }
+    }
+
+    fn changes_rows(&self) -> bool {
+        matches!(self.first.as_bytes(), b"insert" | b"replace" | b"update")
     }
 }
 
@@ -259,6 +289,18 @@ mod tests {
                 "GRANT ALL ON *.* TO a@b IDENTIFIED BY hunter2 WITH GRANT OPTION",
                 "GRANT ALL ON *.* TO a@b IDENTIFIED BY ?",
             ),
+            (
+                "UPDATE users SET name = 'x', password = hunter2 WHERE id = 5",
+                "UPDATE users SET name = ?, password = ?",
+            ),
+            (
+                "INSERT INTO users SET `api_token` = `hunter2`, a = 5",
+                "INSERT INTO users SET `api_token` = ?",
+            ),
+            (
+                "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE pwd = hunter2",
+                "INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE pwd = ?",
+            ),
             ("SET PASSWORD = hunter2", "SET PASSWORD = ?"),
             ("SET PASSWORD FOR a@b = hunter2", "SET PASSWORD FOR a@b = ?"),
             (
@@ -304,6 +346,10 @@ mod tests {
             ansi_quotes: true,
             ..SqlMode::default()
         };
+        for value in ["5", "'x'", "-5", "?"] {
+            let statement = format!("UPDATE t SET token = {value} WHERE id = 1");
+            assert_eq!(redact(&statement), "UPDATE t SET token = ? WHERE id = ?");
+        }
         assert_eq!(
             redact_in("CREATE USER a IDENTIFIED BY \"hunter2\"", mode),
             "CREATE USER a IDENTIFIED BY ?"
@@ -327,7 +373,12 @@ mod tests {
             "SET @token = md5(concat(a, b)), @c = d",
             "SET STATEMENT max_statement_time=? FOR SELECT a FROM t WHERE token = u",
             "SELECT a FROM t WHERE password = new_password AND token = u.token",
-            "UPDATE t SET password = new_password WHERE id = ?",
+            "UPDATE t SET password = ? WHERE password = new_password",
+            "UPDATE t, u SET t.password = u.password, t.token = t.token WHERE t.id = u.id",
+            "UPDATE t SET token = token, `pwd` = `pwd`, secret = NULL, header = concat(a, b)",
+            "INSERT INTO t (token) VALUES (?) AS n ON DUPLICATE KEY UPDATE token = n.token",
+            "INSERT INTO t (token) VALUES (?) ON DUPLICATE KEY UPDATE token = VALUES(token)",
+            "INSERT INTO t (token) SELECT a FROM u WHERE token = b",
             "INSERT INTO t (password) VALUES (PASSWORD(?))",
             "SELECT identified, a AS b FROM t",
             "CREATE TABLE t (password varchar(?), token int, KEY password (password))",
