@@ -25,8 +25,8 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, body: &str) -> String {
 /// and user, as far as they are there, and the state (`ha_innodb.cc`, `thd_get_error_context_description()`).
 fn thread(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static ID: Form = Form::new();
-    let form = ID.of(r"query id \d+ ?");
-    let Some(id) = form.as_ref().and_then(|form| form.find(line)) else {
+    let form = ID.on(r"query id \d+ ?", line);
+    let Some(id) = form.and_then(|form| form.find()) else {
         return known_only(pseudonyms, line);
     };
     let (head, tail) = line.split_at(id.end());
@@ -111,8 +111,9 @@ fn is_state(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
 /// InnoDB's own lines name tables and indexes in backquotes, and before 5.1 as `schema/table`.
 fn own(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static NAMES: Form = Form::new();
-    let form = NAMES.of(
+    let form = NAMES.on(
         r#"`(?P<schema>[^`\n]+)`\.`(?P<table>[^`\n]+)`|`(?P<back>[^`\n]+)`|(?P<head>\b[Tt]able (?:name )?|\bTABLE LOCK table )(?P<old>[^\s`'"/]+/[^\s`'":;,]+)|(?P<quote>"|')(?P<quoted>[\w$#@.-]+/[\w$#@.-]+)["']"#,
+        line,
     );
     let Some(form) = form else {
         pseudonyms.overflow = true;
@@ -120,7 +121,7 @@ fn own(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     };
     let mut out = String::with_capacity(line.len());
     let mut at = 0;
-    for found in form.captures_iter(line) {
+    for found in form.all() {
         let Some(whole) = found.get(0) else { continue };
         out.push_str(line.get(at..whole.start()).unwrap_or_default());
         at = whole.end();

@@ -6,9 +6,7 @@
 
 use std::net::IpAddr;
 
-use regex::Captures;
-
-use super::forms::Form;
+use super::forms::{Form, Found};
 use super::names::{address, dotted, host_, identifier, is_kernel_thread, qualified, user_};
 use super::paths::{component, is_number, is_version};
 use super::pseudonyms::{NameKind, Pseudonyms};
@@ -74,13 +72,13 @@ pub(super) fn value(pseudonyms: &mut Pseudonyms<'_>, value: &str) -> String {
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     let line = syslog_host(pseudonyms, line);
     let line = named::rename(pseudonyms, &line);
-    let Some(form) = FORM.of(FORMS) else {
+    let Some(form) = FORM.on(FORMS, &line) else {
         pseudonyms.overflow = true;
         return String::new();
     };
     let mut out = String::with_capacity(line.len());
     let mut at = 0;
-    while let Some(found) = form.captures_at(&line, at) {
+    while let Some(found) = form.captures_at(at) {
         let Some(whole) = found.get(0) else { break };
         out.push_str(line.get(at..whole.start()).unwrap_or_default());
         let before = line.get(..whole.start()).unwrap_or_default();
@@ -111,7 +109,7 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
 
 fn one(
     pseudonyms: &mut Pseudonyms<'_>,
-    found: &Captures<'_>,
+    found: &Found<'_>,
     before: &str,
     behind: &str,
 ) -> Option<String> {
@@ -242,10 +240,11 @@ fn is_introducer(before: &str) -> bool {
 /// `Nov 21 00:01:02 HOST kernel: …`, as syslog writes it.
 fn syslog_host(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static SYSLOG: Form = Form::new();
-    let form = SYSLOG.of(
+    let form = SYSLOG.on(
         r"^((?:[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+-]+Z?) )(\S+)( kernel: | \S+\[[0-9]+\]: )",
+        line,
     );
-    let found = form.and_then(|form| form.captures(line));
+    let found = form.and_then(|form| form.captures());
     let part = |number| {
         found
             .as_ref()
@@ -385,8 +384,11 @@ fn option(pseudonyms: &mut Pseudonyms<'_>, text: &str) -> String {
 /// `Mutex at 0x7f5c `, `on RW-latch at 0x7f5c `: the name that follows is one of InnoDB's sources.
 fn is_latch(before: &str) -> bool {
     static LATCH: Form = Form::new();
-    let form = LATCH.of(r"(?:[Mm]utex|RW-latch|lock)(?: at)? 0x[0-9a-fA-F]+ $");
-    form.is_some_and(|form| form.is_match(before))
+    let form = LATCH.on(
+        r"(?:[Mm]utex|RW-latch|lock)(?: at)? 0x[0-9a-fA-F]+ $",
+        before,
+    );
+    form.is_some_and(|form| form.is_match())
 }
 
 /// `schema/table`, and much that is not: `reads/s`.

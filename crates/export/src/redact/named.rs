@@ -4,9 +4,7 @@
 //! What they stand in was taken for a log or a status by somebody else, who may have been wrong: a
 //! settings file pasted behind a status is one to us. So these forms are looked for in all free text.
 
-use regex::{Captures, Regex};
-
-use super::forms::Form;
+use super::forms::{Form, Found, Search};
 use super::keywords::is_keyword;
 use super::paths::is_number;
 use super::pseudonyms::{NameKind, Pseudonyms};
@@ -178,16 +176,16 @@ const STATEMENT: &str = concat!(
 /// A line with other names where words around them say what they are.
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static COMPILED_STATEMENT: Form = Form::new();
-    let Some(statement) = COMPILED_STATEMENT.of(STATEMENT) else {
+    let Some(statement) = COMPILED_STATEMENT.on(STATEMENT, line) else {
         return nothing_can_be_promised(pseudonyms);
     };
-    let mut line = match statement.captures(line) {
+    let mut line = match statement.captures() {
         Some(found) => said(pseudonyms, line, &found),
         None => line.to_owned(),
     };
     if secrets::is_mentioned(&line) {
         for (form, compiled) in SECRETS.iter().zip(&COMPILED_SECRETS) {
-            let Some(form) = compiled.made_of(form) else {
+            let Some(form) = compiled.made_on(form, &line) else {
                 return nothing_can_be_promised(pseudonyms);
             };
             line = without_secrets(pseudonyms, &line, &form);
@@ -198,10 +196,10 @@ pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
         if !lower.contains(word) {
             continue;
         }
-        let Some(form) = compiled.of(form) else {
+        let Some(form) = compiled.on(form, &line) else {
             return nothing_can_be_promised(pseudonyms);
         };
-        if form.is_match(&line) {
+        if form.is_match() {
             line = replaced(pseudonyms, &line, &form, *named);
         }
     }
@@ -214,7 +212,7 @@ fn nothing_can_be_promised(pseudonyms: &mut Pseudonyms<'_>) -> String {
 }
 
 /// The line with its statement renamed, up to the quote that ends it.
-fn said(pseudonyms: &mut Pseudonyms<'_>, line: &str, found: &Captures<'_>) -> String {
+fn said(pseudonyms: &mut Pseudonyms<'_>, line: &str, found: &Found<'_>) -> String {
     let Some(sql) = found.name("said").or_else(|| found.name("plain")) else {
         return line.to_owned();
     };
@@ -241,10 +239,15 @@ fn said(pseudonyms: &mut Pseudonyms<'_>, line: &str, found: &Captures<'_>) -> St
     format!("{head}{renamed}{tail}")
 }
 
-fn replaced(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex, named: Named) -> String {
+fn replaced(
+    pseudonyms: &mut Pseudonyms<'_>,
+    line: &str,
+    form: &Search<'_>,
+    named: Named,
+) -> String {
     let mut out = String::with_capacity(line.len());
     let mut at = 0;
-    for found in form.captures_iter(line) {
+    for found in form.all() {
         let Some(name) = found.name("name") else {
             continue;
         };
@@ -257,10 +260,10 @@ fn replaced(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex, named: Na
 }
 
 /// The line without the values of what is called like a secret.
-fn without_secrets(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Regex) -> String {
+fn without_secrets(pseudonyms: &mut Pseudonyms<'_>, line: &str, form: &Search<'_>) -> String {
     let mut out = String::with_capacity(line.len());
     let mut at = 0;
-    for found in form.captures_iter(line) {
+    for found in form.all() {
         let key = found.name("key").map_or("", |key| key.as_str());
         let value = found
             .name("double")
@@ -315,13 +318,14 @@ fn is_plain(pseudonyms: &Pseudonyms<'_>, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::forms::both::can_be_made;
     use super::*;
 
     #[test]
     fn every_form_can_be_looked_for() {
         for (word, form, _) in FORMS {
-            assert!(Regex::new(form).is_ok(), "{word}: {form}");
+            assert!(can_be_made(form), "{word}: {form}");
         }
-        assert!(SECRETS.iter().all(|form| Regex::new(&form()).is_ok()));
+        assert!(SECRETS.iter().all(|form| can_be_made(&form())));
     }
 }

@@ -119,8 +119,11 @@ pub(super) fn is_library(part: &str) -> bool {
 pub(super) fn version_number(text: &str) -> Option<usize> {
     static NUMBER: Form = Form::new();
     // Digits of all languages would take hundreds of KiB, here and below.
-    let form = NUMBER.of(r"^[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,6}){0,2}(?:-[0-9]+)*[-~+]")?;
-    let end = form.find(text)?.end();
+    let form = NUMBER.on(
+        r"^[0-9]{1,3}\.[0-9]{1,3}(?:\.[0-9]{1,6}){0,2}(?:-[0-9]+)*[-~+]",
+        text,
+    )?;
+    let end = form.find()?.end();
     (end < text.len()).then_some(end)
 }
 
@@ -134,13 +137,14 @@ pub fn builders_suffix(version: &str) -> Option<&str> {
 /// `10.11.19-MariaDB-0+deb12u1`, `TLSv1.2`, `3.0.19`, `2.2.5ms`.
 pub(super) fn is_version(text: &str) -> bool {
     static VERSION: Form = Form::new();
-    let form = VERSION.of(concat!(
+    let form = concat!(
         r"(?i)^(?:v|tlsv|sslv|gtid|http/)?[0-9]{1,4}(?:\.[0-9]{1,6}){1,4}(?:[a-z]{1,2})?",
         r"(?:[-+~._]?(?:mariadb|mysql|percona|maria|server|community|commercial|enterprise|cluster|wsrep|log|debug|lts|rc[0-9]*|ga|m[0-9]+|alpha|beta|dmr",
         r"|deb[0-9]+(?:u[0-9]+)?|ubu[0-9]+|ubuntu|el[0-9]+|fc[0-9]+|amzn[0-9]+|uek|aws|gcp|rds|azure|google|generic|cloud|amd64|arm64|x86_64|aarch64|lowlatency|virtual|default|pve",
         r"|bpo[0-9]*|rt[0-9]+|bionic|focal|jammy|noble|bullseye|bookworm|buster|stretch|trixie|xenial|microsoft|standard|wsl[0-9]|linuxkit|[0-9]+(?:\.[0-9]+)*))*$"
-    ));
-    form.is_some_and(|form| form.is_match(text))
+    );
+    let form = VERSION.on(form, text);
+    form.is_some_and(|form| form.is_match())
 }
 
 pub(super) fn is_number(text: &str) -> bool {

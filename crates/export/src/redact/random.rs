@@ -105,8 +105,8 @@ static BUILD: (Form, &str) = (
 fn ends_as(before: &str, (compiled, form): &'static (Form, &str)) -> bool {
     let from = before.ceil_char_boundary(before.len().saturating_sub(BEFORE_BYTES_MAX));
     let near = before.get(from..).unwrap_or_default();
-    let form = compiled.of(form);
-    form.is_some_and(|form| form.is_match(near))
+    let form = compiled.on(form, near);
+    form.is_some_and(|form| form.is_match())
 }
 
 #[cfg(test)]

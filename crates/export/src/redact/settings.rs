@@ -82,12 +82,12 @@ const SETTING: &str =
 /// A line `key = value` with another value where that is somebody's; any other line as it is.
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, line: &str) -> String {
     static COMPILED_SETTING: Form = Form::new();
-    let Some(form) = COMPILED_SETTING.of(SETTING) else {
+    let Some(form) = COMPILED_SETTING.on(SETTING, line) else {
         // Nothing can be promised.
         pseudonyms.overflow = true;
         return String::new();
     };
-    let Some(found) = form.captures(line) else {
+    let Some(found) = form.captures() else {
         return line.to_owned();
     };
     let part = |name: &str| found.name(name).map_or("", |part| part.as_str());

@@ -138,14 +138,14 @@ fn find(own: &WordSet, text: &str) -> Option<Leak> {
         if !(form.may_be)(text) {
             return None;
         }
-        let Some(compiled) = compiled.of(form.form) else {
+        let Some(compiled) = compiled.on(form.form, text) else {
             // What cannot be looked at is not shown.
             return Some(Leak::unsearchable(
                 "anything (the forms cannot be searched for)",
             ));
         };
         compiled
-            .captures_iter(text)
+            .all()
             .filter_map(|found| found.name("it"))
             .find(|it| !(form.may_stay)(own, it.as_str()))
             .map(|it| Leak::of_kind(form.kind, it.range()))

@@ -11,6 +11,7 @@ use regex::Regex;
 use super::pseudonyms::Pseudonyms;
 use super::{innodb, line, locks, names, semaphores, series, statement, text, values};
 
+mod forms;
 mod pseudonyms;
 mod secrets;
 mod sessions;
