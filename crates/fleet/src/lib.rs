@@ -16,6 +16,7 @@ mod endpoint;
 pub mod error;
 pub mod from_incident;
 pub mod gateway;
+mod places;
 pub mod questions;
 pub mod row;
 pub mod s3;

@@ -1,5 +1,7 @@
 //! Each question over a fleet whose answer is known.
 
+use std::collections::BTreeMap;
+
 use fleet::questions::{QUESTIONS, Question, views};
 use fleet::row::{Action, Hash64, Phase, Proof, RemedyRow, Seconds, StackKind};
 
@@ -272,6 +274,48 @@ fn functions_are_told_with_their_callers() {
     );
     assert_eq!(of("servers"), ["2"]);
     assert_eq!(of("seen"), ["on a processor"]);
+}
+
+/// Of each incident the heaviest 128 places are told apart, here of 300: of the first ten nothing changes by it.
+#[test]
+fn what_was_seen_seldom_changes_nothing_of_the_first_ten() {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]);
+    let mut sums: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for number in 0..12 {
+        let incident = (1, fleet.incident(1, DAY, 9, ""));
+        for place in 0..300 {
+            let function = format!("f{place:03}");
+            let stall = (1 + place * number % 3) * 3000 / (1 + place);
+            let calm = 10 + (31 * place + 7 * number) % 50;
+            let functions = [function.as_str()];
+            fleet.stack(incident, Phase::Stall, StackKind::OnCpu, &functions, stall);
+            fleet.stack(incident, Phase::Before, StackKind::OnCpu, &functions, calm);
+            let sum = sums.entry(function).or_default();
+            *sum = [sum[0] + stall, sum[1] + calm];
+        }
+    }
+    let all = |of: usize| sums.values().map(|sum| sum[of]).sum::<u64>() as f64;
+    let (stall, calm) = (all(0), all(1));
+    let mut wanted: Vec<(f64, String)> = sums
+        .iter()
+        .map(|(function, sum)| {
+            let more = sum[0] as f64 / stall - sum[1] as f64 / calm;
+            (more, function.clone())
+        })
+        .collect();
+    wanted.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let answer = ask(&fleet.store(), "new-in-stalls");
+    let of = |name: &str| column(&answer, "new-in-stalls", name);
+    let functions: Vec<&String> = wanted[..10].iter().map(|(_, function)| function).collect();
+    assert_eq!(of("functions").iter().collect::<Vec<_>>(), functions);
+    let share = |of: usize, all: f64| -> Vec<String> {
+        let shares = functions.iter().map(|function| sums[*function][of] as f64);
+        shares.map(|share| format!("{:.3}", share / all)).collect()
+    };
+    assert_eq!(of("stall_share"), share(0, stall));
+    assert_eq!(of("calm_share"), share(1, calm));
+    assert_eq!(of("servers"), vec!["1"; 10]);
 }
 
 #[test]

@@ -209,6 +209,41 @@ fn a_store_of_version_1_answers_as_a_new_one() {
     assert_eq!((done, of(&store)), (Initialised::Migrated(1), wanted));
 }
 
+/// Of an incident 128 places are told apart. Whoever was one of them and is none beside what comes later is counted once.
+#[test]
+fn places_that_are_small_beside_later_ones_are_counted_with_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("fleet.db");
+    let (mut store, _) = Store::init(&path, NOW, "0.1.0").unwrap();
+    let mut fleet = common::Fleet::new();
+    fleet.host(1, "never", &[]);
+    let id = fleet.incident(1, DAY, 10, "");
+    let add = |fleet: &mut common::Fleet, name: &str, ms: u64| {
+        fleet.stack((1, id), Phase::Stall, StackKind::OnCpu, &[name], ms);
+    };
+    let told = || {
+        let of = "SELECT count(*) || ' of ' || (sum(stall_ns) / 1000000) FROM stack_sums JOIN places USING (place)";
+        let small = format!("{of} WHERE functions GLOB 'small_*'");
+        (one(&path, of), one(&path, &small))
+    };
+    for number in 0..128 {
+        add(&mut fleet, &format!("small_{number:03}"), 1);
+    }
+    store.insert(fleet.batch(), NOW).unwrap();
+    assert_eq!(told(), ("128 of 128".to_owned(), "128 of 128".to_owned()));
+    for number in 0..30 {
+        add(&mut fleet, &format!("large_{number}"), 100);
+    }
+    let mut later = fleet.batch().clone();
+    later.token = token(2);
+    store.insert(&later, NOW).unwrap();
+    assert_eq!(told(), ("129 of 3128".to_owned(), "98 of 98".to_owned()));
+    // The same once more, under another token.
+    later.token = token(3);
+    store.insert(&later, NOW).unwrap();
+    assert_eq!(told(), ("129 of 3128".to_owned(), "98 of 98".to_owned()));
+}
+
 #[test]
 fn a_token_is_taken_once_and_its_rows_are_whole() {
     let dir = tempfile::tempdir().unwrap();

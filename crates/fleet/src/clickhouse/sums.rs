@@ -2,13 +2,15 @@
 //! SQLite makes it of those that it gets: of a million rows of stacks to look up the frames of each takes most of a second.
 //!
 //! **A row is an incident**, with a list of places: whatever comes twice is told by few keys, and not by a key for each
-//! stack. A place is told by 64 bits, and its functions stand once, for the few that are shown.
+//! stack. A place is told by 64 bits, and its functions stand once, for the few that are shown. Of hundreds of places the
+//! heaviest are in the list (`places.rs`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sha2::{Digest, Sha256};
 
 use crate::batch::{Batch, TableRows};
+use crate::places::PLACES_MAX;
 use crate::row::{Phase, StackKind};
 use crate::table::Packing::{General, Moments};
 use crate::table::Type::{Choice, Hash, Id, List, Seconds, Text, U8, U32, U64};
@@ -121,9 +123,16 @@ pub(super) fn of_batch(batch: &Batch) -> Vec<TableRows> {
             false => sum.calm_ns = sum.calm_ns.saturating_add(ns),
         }
     }
-    places.remove(&0);
+    for (_, sums) in sums.values_mut() {
+        keep_heaviest(sums, &places);
+    }
+    let kept: BTreeSet<u64> = sums
+        .values()
+        .flat_map(|(_, sums)| sums.keys().copied())
+        .collect();
     let places = places
         .into_iter()
+        .filter(|(place, _)| *place != 0 && kept.contains(place))
         .map(|(place, functions)| vec![Value::Unsigned(place), Value::Text(functions)]);
     let of_table = |table, rows: Vec<Vec<Value>>| TableRows { table, rows };
     let both = [
@@ -177,6 +186,37 @@ fn functions(kind: i64, frames: &[Value], names: &HashMap<u64, (&str, &str)>) ->
         .map(|(_, function)| *function)
         .filter(|function| !function.is_empty());
     named.take(FUNCTIONS).collect::<Vec<_>>().join(CALLED_BY)
+}
+
+/// Leaves the heaviest places, and adds the others to those without a name. `earlier_sums.sql` does the same.
+fn keep_heaviest(sums: &mut BTreeMap<u64, Sum>, names: &BTreeMap<u64, String>) {
+    let all = |of: fn(&Sum) -> u64| {
+        let all = sums.values().map(of);
+        all.fold(0, u64::saturating_add).max(1) as f64
+    };
+    let (stall, calm) = (all(|sum| sum.stall_ns), all(|sum| sum.calm_ns));
+    let mut named: Vec<(f64, &str, u64)> = sums
+        .iter()
+        .filter(|(place, _)| **place != 0)
+        .map(|(place, sum)| {
+            let share = (sum.stall_ns as f64 / stall).max(sum.calm_ns as f64 / calm);
+            let name = names.get(place).map_or("", String::as_str);
+            (share, name, *place)
+        })
+        .collect();
+    named.sort_by(|one, other| {
+        let heavier = other.0.total_cmp(&one.0);
+        heavier.then_with(|| one.1.cmp(other.1))
+    });
+    for (.., place) in named.into_iter().skip(PLACES_MAX.into()) {
+        let Some(small) = sums.remove(&place) else {
+            continue;
+        };
+        let rest = sums.entry(0).or_default();
+        rest.is_stall |= small.is_stall;
+        rest.stall_ns = rest.stall_ns.saturating_add(small.stall_ns);
+        rest.calm_ns = rest.calm_ns.saturating_add(small.calm_ns);
+    }
 }
 
 /// What a place is told by: the first bytes of a SHA-256, as the engine can make it too.
@@ -312,6 +352,95 @@ mod tests {
                 row(Wait, &[number(wait)], &[1], &[33], &[5], 3),
             ]
         );
+    }
+
+    /// A kind's row of lists: places, and what is said of each.
+    fn lists(row: &[Value]) -> BTreeMap<u64, [u64; 3]> {
+        let list = |at: usize| -> Vec<u64> {
+            let Value::List(values) = &row[at] else {
+                panic!("{row:?}")
+            };
+            let number = |value: &Value| match value {
+                Value::Unsigned(number) => *number,
+                other => panic!("{other:?}"),
+            };
+            values.iter().map(number).collect()
+        };
+        let (stall, calm) = (list(6), list(7));
+        let said = list(5).into_iter().zip(stall.into_iter().zip(calm));
+        let said = said.map(|(is_stall, (stall, calm))| [is_stall, stall, calm]);
+        list(4).into_iter().zip(said).collect()
+    }
+
+    /// An incident whose threads were on a processor in each of these functions: time in the stall and before it.
+    fn of_functions(times: &[(u64, u64)]) -> Batch {
+        let mut batch = Batch::new(Token::default());
+        for (id, (stall, calm)) in (1..).zip(times) {
+            for (phase, ns) in [(Phase::Stall, *stall), (Phase::Baseline, *calm)] {
+                if ns > 0 {
+                    batch.push(&StackRow {
+                        host_id: Hash64(9),
+                        incident_id: IncidentId([7; 16]),
+                        ts: At(1000),
+                        phase,
+                        kind: StackKind::OnCpu,
+                        stack_id: Hash64(id),
+                        samples: 1,
+                        ns,
+                    });
+                }
+            }
+            batch.push(&StackFramesRow {
+                stack_id: Hash64(id),
+                frames: vec![Hash64(id)],
+                seen: At(1000).day(),
+            });
+            batch.push(&FrameRow {
+                frame_id: Hash64(id),
+                build_id: String::new(),
+                offset: 0,
+                module: "mysqld".to_owned(),
+                function: format!("f{id:03}"),
+                seen: At(1000).day(),
+            });
+        }
+        batch
+    }
+
+    #[test]
+    fn the_heaviest_places_of_the_stall_and_of_before_are_told_apart() {
+        let most = usize::from(PLACES_MAX);
+        // Twenty of the stall, twenty of the calm, and others of a nanosecond each, of which the first by name stay.
+        let mut times = vec![(1, 0); 300];
+        times[100..120].fill((1000, 1));
+        times[200..220].fill((1, 1000));
+        let made = of_batch(&of_functions(&times));
+        let [places, sums] = made.as_slice() else {
+            panic!("{made:?}")
+        };
+        assert_eq!((places.rows.len(), sums.rows.len()), (most, 1));
+        let found = lists(&sums.rows[0]);
+        assert_eq!(found.len(), most + 1);
+        let place = |id: usize| number(&format!("f{id:03}"));
+        for id in 1..=300 {
+            let is_kept = matches!(id, 101..=120 | 201..=220) || id <= most - 40;
+            assert_eq!(found.contains_key(&place(id)), is_kept, "{id}");
+        }
+        let small = 300 - most as u64;
+        assert_eq!(found[&0], [1, small, 0]);
+        assert_eq!(found[&place(101)], [1, 1000, 1]);
+        assert_eq!(found[&place(220)], [1, 1, 1000]);
+        // Not more than are told apart: each is.
+        let made = of_batch(&of_functions(&times[..most]));
+        assert_eq!(lists(&made[1].rows[0]).len(), most);
+        assert!(!lists(&made[1].rows[0]).contains_key(&0));
+        assert_eq!(made[0].rows.len(), most);
+    }
+
+    #[test]
+    fn stacks_of_an_earlier_version_are_added_up_with_as_many_places() {
+        let statement = include_str!("earlier_sums.sql");
+        assert!(statement.contains(&format!("rank > {PLACES_MAX},")));
     }
 
     #[test]

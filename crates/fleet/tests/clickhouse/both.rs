@@ -346,6 +346,44 @@ fn incident(batch: &mut Batch, number: u64, host: u64, now: i64, random: &mut Ra
             ns: 1 + random.below(1 << 32),
         });
     }
+    if number.is_multiple_of(8) {
+        many_places(batch, number, host, Seconds(onset.0 / 1000), now);
+    }
+}
+
+/// More places than are told apart, many of them seen for the same time.
+fn many_places(batch: &mut Batch, number: u64, host: u64, onset: Seconds, now: i64) {
+    for place in 0..200 {
+        let id = hash(10_000 + place);
+        batch.push(&FrameRow {
+            frame_id: id,
+            build_id: String::new(),
+            offset: 0,
+            module: "mysqld".to_owned(),
+            function: format!("seldom_{place:03}"),
+            seen: Seconds(now).day(),
+        });
+        batch.push(&StackFramesRow {
+            stack_id: id,
+            frames: vec![id],
+            seen: Seconds(now).day(),
+        });
+        for (phase, ns) in [
+            (Phase::Baseline, 1000 * (place % 3)),
+            (Phase::Stall, 1000 * (1 + (7 * place + number) % 5)),
+        ] {
+            batch.push(&StackRow {
+                host_id: hash(host),
+                incident_id: incident_id(number),
+                ts: onset,
+                phase,
+                kind: StackKind::OnCpu,
+                stack_id: id,
+                samples: 1,
+                ns,
+            });
+        }
+    }
 }
 
 /// Whether both answers have the same rows, each with the same values, as far as both stores keep them.
