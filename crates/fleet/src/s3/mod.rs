@@ -48,6 +48,19 @@ const DEADLINE_PER_MIB: Duration = Duration::from_secs(10);
 /// What is asked for to see whether the keys are good. Nobody puts it there.
 const CHECKED: &str = "freezeframe-check";
 
+/// What is said of key, bucket or clock, which is the same for each file.
+const OF_ALL: [&str; 9] = [
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "NoSuchBucket",
+    "RequestTimeTooSkewed",
+    "ExpiredToken",
+    "InvalidToken",
+    "PermanentRedirect",
+    "AuthorizationHeaderMalformed",
+    "IllegalLocationConstraintException",
+];
+
 /// Whether a URL means such a store.
 pub fn is_s3(url: &str) -> bool {
     let lower = url.to_ascii_lowercase();
@@ -289,6 +302,9 @@ impl Refusal {
         let then = match status {
             429 | 503 => Then::BackOff,
             408 | 500 | 502 | 504 => Then::Retry,
+            401 | 404 => Then::Stop,
+            // Too large, or there already where nothing may be replaced: others may be taken.
+            400..=499 if !OF_ALL.contains(&code.as_str()) => Then::Leave,
             _ => Then::Stop,
         };
         let what = match code.as_str() {
@@ -298,6 +314,7 @@ impl Refusal {
             }
             "AccessDenied" => "the key has no right to this".to_owned(),
             "NoSuchBucket" => "no such bucket".to_owned(),
+            "EntityTooLarge" => "the file is too large".to_owned(),
             "RequestTimeTooSkewed" => "the clock of this host is wrong".to_owned(),
             "ExpiredToken" => "the token is too old".to_owned(),
             "PermanentRedirect"

@@ -147,6 +147,10 @@ fn a_refusal_says_why_and_what_the_sender_does() {
             404,
             "<Error><Code>NoSuchBucket</Code><Message>it is not there</Message></Error>",
         ),
+        (413, ""),
+        (400, "<Error><Code>EntityTooLarge</Code></Error>"),
+        (403, "<Error><Code>AccessDenied</Code></Error>"),
+        (400, "<Error><Code>ExpiredToken</Code></Error>"),
     ];
     let (port, requests) = server(answers);
     let file = place(port).below("x");
@@ -158,7 +162,16 @@ fn a_refusal_says_why_and_what_the_sender_does() {
     let key = put();
     assert_eq!(key.then, Then::Stop);
     assert!(key.said.contains("no such key (status 403)"), "{key}");
-    assert!(put().said.contains("no such bucket"));
+    let bucket = put();
+    assert_eq!(bucket.then, Then::Stop);
+    assert!(bucket.said.contains("no such bucket"));
+    // Of this file, and not of the others; then of all again.
+    assert_eq!(put().then, Then::Leave);
+    let large = put();
+    assert_eq!(large.then, Then::Leave);
+    assert!(large.said.contains("too large (status 400)"), "{large}");
+    assert_eq!(put().then, Then::Leave);
+    assert_eq!(put().then, Then::Stop);
     requests.join().unwrap();
     assert_eq!(file.put(&access(), b"x").unwrap_err().then, Then::Retry);
     let nobody = Access {
