@@ -35,6 +35,7 @@ impl AnyError {
     pub fn then(&self) -> Then {
         match self {
             Self::Server(failure) => failure.then,
+            Self::Sqlite(error) if error.is_of_rows() => Then::Leave,
             Self::Sqlite(_) => Then::Retry,
         }
     }

@@ -72,6 +72,20 @@ pub enum StoreError {
     WrongRow(&'static str),
 }
 
+impl StoreError {
+    /// Whether it is said of these rows alone: others may be taken.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        use rusqlite::ErrorCode::{ConstraintViolation, TooBig, TypeMismatch};
+        match self {
+            Self::WrongRow(_) => true,
+            Self::Sqlite { source, .. } => source
+                .sqlite_error_code()
+                .is_some_and(|code| matches!(code, ConstraintViolation | TooBig | TypeMismatch)),
+            _ => false,
+        }
+    }
+}
+
 /// How a file is written as a store.
 fn url(path: &Path) -> String {
     match path.is_absolute() {

@@ -6,7 +6,9 @@ use std::path::Path;
 use fleet::batch_bytes::{from_bytes, to_bytes};
 use fleet::error::StoreError;
 use fleet::from_incident::{IncidentRows, frame_id, host_id};
-use fleet::gateway::{Added, Arrival, Foreign, GroupLimits, Journal, Owner, check_owner, days};
+use fleet::gateway::{
+    Added, Arrival, Foreign, GroupLimits, Journal, Narrowed, Owner, check_owner, days,
+};
 use fleet::row::{Day, FrameRow, Hash64, HealthRow, HostRow, Row, Seconds, StackFramesRow};
 use fleet::sqlite::Store;
 use fleet::tables::SCHEMA_VERSION;
@@ -108,6 +110,63 @@ fn a_group_stays_the_same_until_the_store_has_it() {
     let mut journal = open(dir.path());
     done(&mut journal, &ALL);
     assert_eq!(seqs(&mut journal, &ALL), [3]);
+}
+
+fn narrow(journal: &mut Journal) -> Narrowed {
+    let group = journal.group(&ALL).unwrap().unwrap();
+    journal.narrow(&group).unwrap()
+}
+
+#[test]
+fn a_group_that_is_refused_is_halved_and_its_last_batch_set_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = open(dir.path());
+    let all: Vec<Arrival> = (1..=5).map(|seq| arrival(seq, 60)).collect();
+    journal.add(&all, 7).unwrap();
+    assert_eq!(narrow(&mut journal), Narrowed::Halved);
+    // As after a kill.
+    let mut journal = open(dir.path());
+    assert_eq!(seqs(&mut journal, &ALL), [1, 2]);
+    assert_eq!(narrow(&mut journal), Narrowed::Halved);
+    assert_eq!(seqs(&mut journal, &ALL), [1]);
+    assert_eq!(narrow(&mut journal), Narrowed::SetAside { lost: 0 });
+    let mut journal = open(dir.path());
+    assert_eq!(seqs(&mut journal, &ALL), [2, 3, 4, 5]);
+    let waiting = journal.waiting().unwrap();
+    let bytes: usize = all[1..].iter().map(|one| one.bytes.len()).sum();
+    assert_eq!(
+        (waiting.batches, waiting.bytes, waiting.aside),
+        (4, bytes as u64, 1)
+    );
+    // Whoever did not hear the answer sends it again.
+    assert_eq!(journal.add(&all[..1], 8).unwrap(), [Added::Known]);
+    let one = journal.next_aside(0).unwrap().unwrap();
+    assert_eq!(one.bytes, all[0].bytes);
+    assert_eq!(journal.next_aside(one.id).unwrap(), Some(one.clone()));
+    journal.forget_aside(&one).unwrap();
+    assert_eq!(journal.next_aside(0).unwrap(), None);
+    assert_eq!(journal.waiting().unwrap().aside, 0);
+    done(&mut journal, &ALL);
+    assert_eq!(journal.waiting().unwrap().batches, 0);
+}
+
+#[test]
+fn what_is_set_aside_has_a_part_of_the_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let all: Vec<Arrival> = (1..=3).map(|seq| arrival(seq, 60)).collect();
+    let largest = all.iter().map(|one| one.bytes.len() as u64).max().unwrap();
+    let mut journal = Journal::open(&dir.path().join("journal.db"), 8 * largest).unwrap();
+    let mut lost = Vec::new();
+    for one in &all {
+        let added = journal.add(std::slice::from_ref(one), 7).unwrap();
+        assert_eq!(added, [Added::New]);
+        lost.push(narrow(&mut journal));
+    }
+    let wanted = [0, 0, 1].map(|lost| Narrowed::SetAside { lost });
+    assert_eq!(lost, wanted);
+    assert_eq!(journal.waiting().unwrap().aside, 2);
+    let oldest = journal.next_aside(0).unwrap().unwrap();
+    assert_eq!(oldest.bytes, all[1].bytes);
 }
 
 #[test]

@@ -103,6 +103,19 @@ impl Failure {
         }
     }
 
+    /// The same of an insert. What a server refuses without a word about table, user or setting it refuses of these rows,
+    /// and others may be taken.
+    pub(super) fn of_insert(self) -> Self {
+        let is_of_rows = |code: u32| !WRONG.iter().any(|(known, _)| *known == code);
+        match self.then {
+            Then::Stop if self.code.is_some_and(is_of_rows) => Self {
+                then: Then::Leave,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// An answer of this status, with the exception's code if it has one. The server's words stay there: they quote the
     /// user, and cells of the row that could not be read. Of them the name of the exception is told.
     pub(super) fn of_answer(whom: &str, status: u16, code: Option<u32>, body: &str) -> Self {
@@ -119,6 +132,8 @@ impl Failure {
             (Then::Stop, what)
         } else {
             match status {
+                // Of a proxy: less of it may pass.
+                413 if code.is_none() => (Then::Leave, "it is too large for the way there"),
                 429 => (Then::BackOff, "too many requests"),
                 503 => (Then::BackOff, "the server has too much to do"),
                 401 | 403 if code.is_none() => (Then::Stop, "wrong user or password"),
@@ -212,6 +227,19 @@ mod tests {
         assert_eq!(then(500, Some(319)), Then::Retry);
         assert_eq!(then(502, None), Then::Retry);
         assert_eq!(Failure::unreachable(WHOM, "reset").then, Then::Retry);
+    }
+
+    #[test]
+    fn what_is_said_of_rows_is_said_of_no_other_rows() {
+        let of_insert = |status, code| Failure::of_answer(WHOM, status, code, "").of_insert();
+        for (status, code) in [(400, Some(27)), (500, Some(469)), (413, None)] {
+            assert_eq!(of_insert(status, code).then, Then::Leave, "{code:?}");
+        }
+        for (status, code) in [(404, Some(60)), (403, Some(497)), (401, None), (400, None)] {
+            assert_eq!(of_insert(status, code).then, Then::Stop, "{code:?}");
+        }
+        assert_eq!(of_insert(500, Some(252)).then, Then::BackOff);
+        assert_eq!(of_insert(502, None).then, Then::Retry);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::failure::Failure;
+use super::failure::{Failure, Then};
 use super::request;
 use super::rowbinary::encode;
 use super::store::Store;
@@ -31,8 +31,9 @@ impl Store {
                 matches!(rows.table.repeated, Repeated::MadeOf(_)),
             );
             let bytes = encode(table, &rows.rows).filter(|_| !is_made);
-            let bytes = bytes.ok_or_else(|| {
-                self.stop(format!("a row of '{}' does not fit its table", table.name))
+            let bytes = bytes.ok_or_else(|| Failure {
+                then: Then::Leave,
+                ..self.stop(format!("a row of '{}' does not fit its table", table.name))
             })?;
             // By name: an older store has fewer columns, and a newer one more behind them.
             let names: Vec<String> = table
@@ -57,7 +58,8 @@ impl Store {
                 ("distributed_foreground_insert", "1"),
                 ("wait_end_of_query", "1"),
             ];
-            request::post(&self.address, &parameters, bytes, DEADLINE)?;
+            request::post(&self.address, &parameters, bytes, DEADLINE)
+                .map_err(Failure::of_insert)?;
         }
         Ok(())
     }

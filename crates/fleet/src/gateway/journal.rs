@@ -6,7 +6,7 @@
 //!
 //! **The plan.** Which batches go to the store together is written down before they go, and they are always the oldest, so
 //! that one number is enough. A gateway that was killed finds the same batches, in the same order: the same bytes under
-//! the same token.
+//! the same token. Only a group that the store refuses as it is becomes a smaller one (`aside.rs`).
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,8 @@ const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS waiting (
         id INTEGER PRIMARY KEY, at INTEGER NOT NULL, first_day INTEGER NOT NULL, last_day INTEGER NOT NULL,
         cells INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
-    CREATE TABLE IF NOT EXISTS plan (one INTEGER PRIMARY KEY CHECK (one = 1), last INTEGER NOT NULL) STRICT;";
+    CREATE TABLE IF NOT EXISTS plan (one INTEGER PRIMARY KEY CHECK (one = 1), last INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS aside (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;";
 
 /// Tokens that are remembered: a day and a half of 400 hosts. A batch that comes again later has the keys that its rows
 /// had, and replaces them.
@@ -76,7 +77,7 @@ pub struct GroupLimits {
 /// Batches that go to the store together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    last: i64,
+    pub(super) last: i64,
     /// Their bytes, in the order in which they came.
     pub batches: Vec<Vec<u8>>,
 }
@@ -90,15 +91,19 @@ pub struct Waiting {
     pub bytes: u64,
     /// When the oldest came, seconds since 1970.
     pub oldest_at: Option<i64>,
+    /// Batches that were set aside, beside those.
+    pub aside: u64,
 }
 
 /// The journal of a gateway.
 pub struct Journal {
-    connection: Connection,
-    path: PathBuf,
-    bytes_max: u64,
-    batches: u64,
-    bytes: u64,
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    pub(super) bytes_max: u64,
+    pub(super) batches: u64,
+    pub(super) bytes: u64,
+    /// What was set aside: batches, and their bytes.
+    pub(super) aside: (u64, u64),
 }
 
 impl Journal {
@@ -110,19 +115,15 @@ impl Journal {
     pub fn open(path: &Path, bytes_max: u64) -> Result<Self, StoreError> {
         create_private(path)?;
         let connection = connect(path)?;
-        let (batches, bytes) = connection
-            .query_row(
-                "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM waiting",
-                [],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-            )
-            .map_err(sqlite(path))?;
+        let (batches, bytes) = size_of(&connection, "waiting").map_err(sqlite(path))?;
+        let aside = size_of(&connection, "aside").map_err(sqlite(path))?;
         Ok(Self {
             connection,
             path: path.to_owned(),
             bytes_max,
-            batches: batches.unsigned_abs(),
-            bytes: bytes.unsigned_abs(),
+            batches,
+            bytes,
+            aside,
         })
     }
 
@@ -141,6 +142,7 @@ impl Journal {
             batches: self.batches,
             bytes: self.bytes,
             oldest_at,
+            aside: self.aside.0,
         })
     }
 
@@ -172,7 +174,7 @@ impl Journal {
                     continue;
                 }
                 let size = one.bytes.len() as u64;
-                if bytes + size > self.bytes_max {
+                if bytes + self.aside.1 + size > self.bytes_max {
                     all.push(Added::Full);
                     continue;
                 }
@@ -278,6 +280,14 @@ impl Journal {
             .and_then(|mut vacuum| vacuum.query_map([], give)?.last().transpose());
         Ok(())
     }
+}
+
+/// Batches in a table, and their bytes.
+pub(super) fn size_of(connection: &Connection, table: &str) -> rusqlite::Result<(u64, u64)> {
+    let all = format!("SELECT count(*), coalesce(sum(length(bytes)), 0) FROM {table}");
+    let (batches, bytes): (i64, i64) =
+        connection.query_row(&all, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((batches.unsigned_abs(), bytes.unsigned_abs()))
 }
 
 fn token_bytes(token: &Token) -> [u8; 24] {

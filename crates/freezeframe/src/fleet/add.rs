@@ -96,7 +96,7 @@ fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Insert
             Ok(inserted) => return Ok(inserted),
             Err(error) => error,
         };
-        if error.then() == Then::Stop || Instant::now() + pause > end {
+        if matches!(error.then(), Then::Stop | Then::Leave) || Instant::now() + pause > end {
             return Err(cut_off(error));
         }
         output::note(&format!("{error}; trying again in {} s", pause.as_secs()));
@@ -108,7 +108,9 @@ fn insert(store: &mut AnyStore, batch: &Batch, now: i64) -> Result<Option<Insert
 /// What passes by itself is told with what to do: the same command, as nothing comes in twice.
 fn cut_off(error: AnyError) -> Error {
     match error {
-        AnyError::Server(Failure { then, said, .. }) if then != Then::Stop => {
+        AnyError::Server(Failure { then, said, .. })
+            if !matches!(then, Then::Stop | Then::Leave) =>
+        {
             anyhow!("{said}. What was stored stays; run the same command later to store the rest")
         }
         error => error.into(),

@@ -66,8 +66,9 @@ pub(super) struct State {
     pub(super) inserts: AtomicU64,
     /// Inserts that failed.
     pub(super) failures: AtomicU64,
-    /// Batches of the journal that the disk damaged.
-    pub(super) damaged: AtomicU64,
+    /// Batches that were lost after they were taken: the disk damaged them, or the store refused them until there was no
+    /// room for them.
+    pub(super) lost: AtomicU64,
     /// Connections that are open.
     pub(super) connections: AtomicU64,
     refused: [AtomicU64; Reason::ALL.len()],
@@ -102,16 +103,32 @@ impl State {
         if let Some(count) = self.refused.get(reason as usize) {
             add(count, 1);
         }
-        let key = format!("{sender} {reason:?}");
+        if self.is_news(format!("{sender} {reason:?}")) {
+            output::note(&format!("gateway: refused from {sender}: {why}"));
+        }
+    }
+
+    /// The store refuses a batch as it is, and why. Told once in a while.
+    pub(super) fn set_aside(&self, why: &str) {
+        if self.is_news("the store".to_owned()) {
+            output::note(&format!(
+                "gateway: {why}; this batch is set aside and tried again, the others go on"
+            ));
+        }
+    }
+
+    /// Whether this was not told for a while; it is now.
+    fn is_news(&self, key: String) -> bool {
         let mut told = locked(&self.told);
         if told.len() >= SENDERS_MAX {
             told.retain(|_, at| at.elapsed() < AGAIN);
         }
         let is_new = told.get(&key).is_none_or(|at| at.elapsed() >= AGAIN);
-        if is_new && told.len() < SENDERS_MAX {
+        let is_told = is_new && told.len() < SENDERS_MAX;
+        if is_told {
             told.insert(key, Instant::now());
-            output::note(&format!("gateway: refused from {sender}: {why}"));
         }
+        is_told
     }
 
     pub(super) fn refused(&self, reason: Reason) -> u64 {

@@ -104,6 +104,12 @@ fn metrics(state: &State, format: Format) -> String {
             waiting.bytes as f64,
         ),
         (
+            "gateway_aside_batches",
+            "gauge",
+            "Batches that the store refuses as they are: each is tried again by itself.",
+            waiting.aside as f64,
+        ),
+        (
             "gateway_waiting_seconds",
             "gauge",
             "For how long the oldest of them waits.",
@@ -142,8 +148,8 @@ fn metrics(state: &State, format: Format) -> String {
         (
             "gateway_lost_total",
             "counter",
-            "Batches that the disk damaged after they were taken.",
-            load(&state.damaged),
+            "Batches that were lost after they were taken: damaged by the disk, or refused by the store until there was no room.",
+            load(&state.lost),
         ),
     ] {
         text.head(name, kind, help);

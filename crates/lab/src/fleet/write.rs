@@ -179,7 +179,7 @@ impl Writer<'_> {
                 }
                 Err(error) => error,
             };
-            if error.then() == Then::Stop || Instant::now() > end {
+            if matches!(error.then(), Then::Stop | Then::Leave) || Instant::now() > end {
                 return Err(error.into());
             }
             output::note(&format!("{error}; trying again"));
