@@ -15,7 +15,7 @@ use fleet::vitals::is_vital;
 use fleet::{Batch, Token};
 use store::{HistoryWindow, history_coverage, read_minutes, read_summary, state_dirs};
 
-use super::config::{Fleet, Place};
+use super::config::{Fleet, Place, Seconds};
 use super::cursor::Cursor;
 use super::frame_place::put_into;
 use super::frames::{Frames, folder};
@@ -282,13 +282,17 @@ impl Collector {
         });
         self.names.retain(|path, _| histories.contains(path));
         for path in histories {
-            if let Err(error) = self.minute_of(&path, minute, &mut batch, spool.size().1) {
+            if let Err(error) = self.minute_of(&path, minute, &mut batch, spool) {
                 state.lost(Kind::Minutes, &format!("{error:#}"));
             }
         }
         if !batch.is_empty() {
+            let is_thin = self.is_thin(minute, spool);
             let lost = spool.push(Kind::Minutes, minute, &batch)?;
             state.lost_for_room(&lost);
+            if is_thin {
+                state.thinned();
+            }
         }
         self.cursor.minute = minute + 60;
         self.cursor.save(&self.own_dir)?;
@@ -300,7 +304,7 @@ impl Collector {
         path: &Path,
         minute: i64,
         batch: &mut Batch,
-        spooled_bytes: u64,
+        spool: &Spool,
     ) -> Result<()> {
         let begins = minute..minute + 60;
         let Some(window) = stretch(path, begins.clone())? else {
@@ -316,16 +320,15 @@ impl Collector {
         if rows.signals.is_empty() {
             return Ok(());
         }
-        if minute >= self.cursor.seconds_until {
-            let others = rows.signals.iter_mut();
-            for row in others.filter(|row| !is_vital(&row.signal)) {
-                row.seconds.clear();
-            }
+        if self.is_thin(minute, spool) {
+            leave_out_seconds(&mut rows.signals, None);
+        } else if minute >= self.cursor.seconds_until {
+            leave_out_seconds(&mut rows.signals, Some(self.fleet.seconds));
         }
         rows.host.cluster.clone_from(&self.fleet.cluster);
         rows.host.labels = self.labels_of(&rows.host.label);
         self.remedies.saw(&rows.host, &mut self.cursor);
-        rows.health.spooled_bytes = spooled_bytes;
+        rows.health.spooled_bytes = spool.size().1;
         batch.push(&rows.host);
         batch.push(&rows.health);
         // One after the other, so that they are not there twice.
@@ -335,8 +338,25 @@ impl Collector {
         Ok(())
     }
 
+    /// Whether a minute goes without its seconds: it is not near a stall, and much is waiting.
+    fn is_thin(&self, minute: i64, spool: &Spool) -> bool {
+        minute >= self.cursor.seconds_until && spool.is_pressed()
+    }
+
     fn labels_of(&self, label: &str) -> Vec<(String, String)> {
         self.labels.get(label).cloned().unwrap_or_default()
+    }
+}
+
+/// Leaves out the seconds of these signals, but for those that are wanted.
+fn leave_out_seconds(signals: &mut [SignalRow], wanted: Option<Seconds>) {
+    let is_wanted = |signal: &str| match wanted {
+        Some(Seconds::All) => true,
+        Some(Seconds::Vital) => is_vital(signal),
+        None => false,
+    };
+    for row in signals.iter_mut().filter(|row| !is_wanted(&row.signal)) {
+        row.seconds.clear();
     }
 }
 
@@ -405,4 +425,30 @@ fn next_recorded(histories: &BTreeSet<PathBuf>, time: std::ops::Range<i64>) -> i
         Some(second - second.rem_euclid(60))
     });
     first.min().unwrap_or(time.end).max(time.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_those_of_the_signals_that_are_wanted() {
+        let left = |wanted| {
+            let signals = [
+                "vmstat.nr_dirty",
+                "status.Questions",
+                "status.Threads_running",
+            ];
+            let mut signals = signals.map(|signal| SignalRow {
+                signal: signal.to_owned(),
+                seconds: vec![1.0; 60],
+                ..SignalRow::default()
+            });
+            leave_out_seconds(&mut signals, wanted);
+            signals.map(|row| !row.seconds.is_empty())
+        };
+        assert_eq!(left(Some(Seconds::All)), [true; 3]);
+        assert_eq!(left(Some(Seconds::Vital)), [false, true, true]);
+        assert_eq!(left(None), [false; 3]);
+    }
 }

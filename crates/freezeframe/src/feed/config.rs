@@ -29,10 +29,23 @@ pub(crate) struct FleetConfig {
     cluster: String,
     /// What may wait for it.
     spool_mebibytes: Option<u64>,
+    /// Of which signals each second is sent.
+    seconds: Seconds,
     /// Where files of incidents go: a store that speaks S3, or a directory.
     frames: Option<String>,
     /// The region of that store's bucket.
     frames_region: Option<String>,
+}
+
+/// Of which signals each second is sent, also far from a stall.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Seconds {
+    /// Of the vital ones.
+    #[default]
+    Vital,
+    /// Of all: several times as much.
+    All,
 }
 
 /// Where the fleet is.
@@ -55,6 +68,7 @@ pub(super) struct Fleet {
     pub(super) salt_file: PathBuf,
     pub(super) cluster: String,
     pub(super) spool_bytes: u64,
+    pub(super) seconds: Seconds,
     /// Where files of incidents go, beside the rows.
     pub(super) frames: Option<FramePlace>,
 }
@@ -119,6 +133,7 @@ impl FleetConfig {
             salt_file,
             cluster: self.cluster.clone(),
             spool_bytes: mebibytes.saturating_mul(1 << 20),
+            seconds: self.seconds,
             frames,
         }))
     }
@@ -245,6 +260,10 @@ mod tests {
         let one = fleet("url = 'sqlite:///x/fleet.db'").unwrap().unwrap();
         assert_eq!(one.salt_file, Path::new("/x/fleet.db.salt"));
         assert_eq!(one.spool_bytes, 256 << 20);
+        assert_eq!(one.seconds, Seconds::Vital);
+        let all = fleet("url = 'sqlite:///x/fleet.db'\nseconds = 'all'").unwrap();
+        assert_eq!(all.unwrap().seconds, Seconds::All);
+        assert!(toml::from_str::<FleetConfig>("seconds = 'some'").is_err());
         assert_eq!(one.frames, None);
         let with_files = "url = 'sqlite:///x/fleet.db'\nca_file = '/ca.pem'\nframes = 's3+https://s3.example/stalls'";
         let Some(FramePlace::S3(place, access)) = fleet(with_files).unwrap().unwrap().frames else {

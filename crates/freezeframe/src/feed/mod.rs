@@ -64,6 +64,7 @@ pub(crate) struct FeedState {
     lost_incidents: AtomicU64,
     lost_remedies: AtomicU64,
     lost_frames: AtomicU64,
+    thinned: AtomicU64,
     sent_at: AtomicI64,
     /// What is wrong with each part, if anything.
     troubles: Mutex<[Option<String>; 4]>,
@@ -111,6 +112,8 @@ pub(crate) struct FeedNow {
     /// What was lost: batches of minutes, of incidents, of remedies, with the records of fixes that cannot be read; files
     /// of incidents.
     pub(crate) lost: [u64; 4],
+    /// Batches of minutes that were made without seconds, because much was waiting.
+    pub(crate) thinned: u64,
     /// When the last one was taken, seconds since 1970.
     pub(crate) sent_at: Option<i64>,
     /// What is wrong, if anything.
@@ -131,6 +134,7 @@ impl FeedState {
                 load(&self.lost_remedies),
                 load(&self.lost_frames),
             ],
+            thinned: load(&self.thinned),
             sent_at: Some(self.sent_at.load(Ordering::Relaxed)).filter(|at| *at > 0),
             trouble: self.troubles().iter().flatten().next().cloned(),
         }
@@ -195,6 +199,15 @@ impl FeedState {
             output::note(&format!(
                 "fleet: not sent: {what}: {why}; /metrics counts them"
             ));
+        }
+    }
+
+    /// A batch of minutes was made without seconds. Loud once.
+    fn thinned(&self) {
+        if self.thinned.fetch_add(1, Ordering::Relaxed) == 0 {
+            output::note(
+                "fleet: much is waiting: minutes are made without seconds meanwhile; /metrics counts them",
+            );
         }
     }
 

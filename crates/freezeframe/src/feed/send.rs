@@ -173,7 +173,7 @@ mod tests {
     use fleet::row::{HealthRow, Seconds};
 
     use super::*;
-    use crate::feed::config::FleetConfig;
+    use crate::feed::config::{FleetConfig, Seconds};
 
     /// What a server does with an insert.
     #[derive(Clone, Copy)]
@@ -365,6 +365,7 @@ mod tests {
             salt_file: "/x".into(),
             cluster: String::new(),
             spool_bytes: 1 << 20,
+            seconds: Seconds::Vital,
             frames: None,
         };
         (Sender::new(fleet), behind)

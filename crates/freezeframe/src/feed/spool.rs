@@ -211,6 +211,11 @@ impl Spool {
         (self.waiting.len() as u64, self.bytes)
     }
 
+    /// Whether so much waits that what comes now is to be small: there may be no room for it for long.
+    pub(super) fn is_pressed(&self) -> bool {
+        self.bytes > self.bytes_max / 2
+    }
+
     /// The last minutes that wait with tokens of this life.
     pub(super) fn last_minutes(&self, life: u64) -> Option<i64> {
         let own = self.waiting.keys();
@@ -257,6 +262,7 @@ mod tests {
         ] {
             assert_eq!(push(&mut spool, kind, at), []);
         }
+        assert!(!spool.is_pressed());
         std::fs::write(dir.path().join("x.batch.partial"), "half").unwrap();
         let mut again = Spool::open(dir.path(), 1 << 20).unwrap();
         assert_eq!(again.size(), spool.size());
@@ -294,6 +300,7 @@ mod tests {
         ] {
             assert_eq!(push(&mut spool, kind, at), []);
         }
+        assert!(spool.is_pressed());
         assert_eq!(push(&mut spool, Kind::Minutes, 90), [(Kind::Minutes, 60)]);
         assert_eq!(push(&mut spool, Kind::Evidence, 91), [(Kind::Minutes, 80)]);
         assert_eq!(push(&mut spool, Kind::Evidence, 92), [(Kind::Minutes, 90)]);

@@ -151,6 +151,12 @@ fn fleet(text: &mut Text, board: &Board) {
             "Attempts to send that failed.",
             now.failures,
         ),
+        (
+            "fleet_thinned_total",
+            "counter",
+            "Batches of minutes without seconds, because more than half of what may wait did.",
+            now.thinned,
+        ),
     ] {
         text.head(name, kind, help);
         text.value(name, &[], value as f64);
