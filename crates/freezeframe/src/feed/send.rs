@@ -1,7 +1,8 @@
 //! The batches to the store, one after the other, the same bytes with the same token until it has them.
 //!
 //! **Nothing waits for a batch that is refused as it is**: of a host that had another name, of a clock that was wrong, too
-//! large for the gateway. It is tried again, more and more seldom, and all others go on.
+//! large for the gateway. It is tried again, more and more seldom, and all others go on. One that the store cannot take
+//! again and again, whatever it says, is tried behind the others: if they are taken, it is the batch.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -21,6 +22,9 @@ const EXPIRE_EVERY: Duration = Duration::from_secs(6 * 3600);
 /// When so many are refused one after the other, it is not the batches.
 const REFUSED_MAX: u32 = 8;
 
+/// When it failed so often in a row, another batch is tried.
+const FAILED_MAX: u32 = 3;
+
 /// Sends for one recorder.
 pub(super) struct Sender {
     fleet: Fleet,
@@ -28,8 +32,9 @@ pub(super) struct Sender {
     pause: Pause,
     /// What was refused as it is, and when it is tried again.
     refused: BTreeMap<Token, Pause>,
-    /// How many were refused since one was taken.
+    /// How many were refused since one was taken, and how often the store could not.
     refused_in_row: u32,
+    failed_in_row: u32,
     expired: Option<Instant>,
 }
 
@@ -41,6 +46,7 @@ impl Sender {
             pause: Pause::default(),
             refused: BTreeMap::new(),
             refused_in_row: 0,
+            failed_in_row: 0,
             expired: None,
         }
     }
@@ -78,17 +84,26 @@ impl Sender {
                 self.pause = Pause::default();
                 self.refused_in_row = 0;
                 self.refused.remove(&together(&one));
+                if std::mem::take(&mut self.failed_in_row) > 0 {
+                    // It may have been the store.
+                    self.refused.values_mut().for_each(Pause::end);
+                }
                 if self.refused.is_empty() {
                     state.works(Part::Refused);
                 }
                 self.expire(now, state);
                 true
             }
-            Err(error) if error.then() == Then::Leave => {
+            Err(error)
+                if error.then() == Then::Leave || self.refused.contains_key(&together(&one)) =>
+            {
                 self.refused
                     .entry(together(&one))
                     .or_default()
                     .failed(Then::Leave);
+                if error.then() != Then::Leave {
+                    self.store = None;
+                }
                 state.refused(&error.to_string());
                 self.refused_in_row += 1;
                 let is_one_too_many = self.refused_in_row.is_multiple_of(REFUSED_MAX);
@@ -101,8 +116,24 @@ impl Sender {
                 // Whatever is wrong with it is looked for anew.
                 self.store = None;
                 self.failed(error.then(), &error.to_string(), state);
+                self.failed_in_row += 1;
+                if self.failed_in_row.is_multiple_of(FAILED_MAX) {
+                    self.put_behind(&one, spool);
+                }
                 false
             }
+        }
+    }
+
+    /// The store could not take this one: if there are others, they are tried first.
+    fn put_behind(&mut self, one: &Waiting, spool: &Spool) {
+        let of = together(one);
+        let is_other = |other: &Waiting| {
+            let other = together(other);
+            other != of && self.refused.get(&other).is_none_or(Pause::is_over)
+        };
+        if spool.first_of(is_other).is_some() {
+            self.refused.entry(of).or_default().failed(Then::Leave);
         }
     }
 
@@ -317,11 +348,12 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
-    /// Tokens that a gateway has, and lives (`boot`) whose batches it refuses.
+    /// Tokens that a gateway has, and lives (`boot`) whose batches it refuses or cannot take.
     #[derive(Default)]
     struct Behind {
         taken: Vec<Token>,
         refused: BTreeSet<u64>,
+        too_much: BTreeSet<u64>,
     }
 
     /// A gateway that refuses what it is told to, and a sender to it.
@@ -345,12 +377,13 @@ mod tests {
                 stream.read_exact(&mut body).unwrap();
                 let token = fleet::batch_bytes::from_bytes(&body).unwrap().token;
                 let mut behind = known.lock().unwrap();
-                let status = match behind.refused.contains(&token.boot) {
-                    true => "403 Forbidden",
-                    false => {
-                        behind.taken.push(token);
-                        "200 OK"
-                    }
+                let status = if behind.refused.contains(&token.boot) {
+                    "403 Forbidden"
+                } else if behind.too_much.contains(&token.boot) {
+                    "503 Service Unavailable"
+                } else {
+                    behind.taken.push(token);
+                    "200 OK"
                 };
                 let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
             }
@@ -437,6 +470,42 @@ mod tests {
         sender.refused.values_mut().for_each(Pause::end);
         assert_eq!(send(&mut sender, &mut spool, &state), 2);
         assert_eq!(taken(&behind)[4..], [(66, 0), (66, 9)]);
+        assert_eq!((spool.size().0, state.now().trouble), (0, None));
+    }
+
+    #[test]
+    fn what_the_store_cannot_take_again_and_again_is_behind_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut spool, state) = (
+            Spool::open(dir.path(), 1 << 20).unwrap(),
+            FeedState::default(),
+        );
+        let (mut sender, behind) = gateway();
+        behind.lock().unwrap().too_much.insert(66);
+        for (kind, boot, seq) in [
+            (Kind::Evidence, 66, 0),
+            (Kind::Judgement, 66, 9),
+            (Kind::Minutes, 2, 60),
+            (Kind::Minutes, 2, 120),
+        ] {
+            add(&mut spool, kind, boot, seq);
+        }
+        for _ in 0..FAILED_MAX {
+            assert_eq!(send(&mut sender, &mut spool, &state), 0);
+            assert!(!sender.pause.is_over());
+            sender.pause.end();
+        }
+        // A minute, the first one once more, the other minute.
+        assert_eq!(send(&mut sender, &mut spool, &state), 3);
+        assert_eq!(behind.lock().unwrap().taken.len(), 2);
+        assert_eq!((spool.size().0, state.now().failures), (2, 4));
+        assert!(sender.pause.is_over());
+        behind.lock().unwrap().too_much.clear();
+        sender.refused.values_mut().for_each(Pause::end);
+        assert_eq!(send(&mut sender, &mut spool, &state), 2);
+        let taken = behind.lock().unwrap().taken.clone();
+        let taken: Vec<(u64, u64)> = taken.iter().map(|one| (one.boot, one.seq)).collect();
+        assert_eq!(taken, [(2, 60), (2, 120), (66, 0), (66, 9)]);
         assert_eq!((spool.size().0, state.now().trouble), (0, None));
     }
 

@@ -38,7 +38,6 @@ impl Pause {
     }
 
     /// It is time at once.
-    #[cfg(test)]
     pub(crate) fn end(&mut self) {
         self.until = None;
     }
