@@ -65,19 +65,20 @@ impl Sender {
         let Some(one) = spool.first_of(is_due) else {
             return false;
         };
-        let batch = match spool.read(&one) {
-            Ok(Some(batch)) => batch,
+        let sent = match spool.read(&one) {
+            Ok(Some(batch)) => {
+                let inserted = self.insert(&batch, now);
+                inserted.map_err(|error| (error.then(), error.to_string()))
+            }
             Ok(None) => {
                 state.lost(one.kind, "a file of the spool is damaged or gone");
                 spool.remove(&one);
                 return true;
             }
-            Err(error) => {
-                self.failed(Then::Retry, &error.to_string(), state);
-                return false;
-            }
+            // What the disk cannot read now holds up nothing else either.
+            Err(error) => Err((Then::Leave, error.to_string())),
         };
-        match self.insert(&batch, now) {
+        match sent {
             Ok(()) => {
                 spool.remove(&one);
                 state.sent(now);
@@ -94,17 +95,17 @@ impl Sender {
                 self.expire(now, state);
                 true
             }
-            Err(error)
-                if error.then() == Then::Leave || self.refused.contains_key(&together(&one)) =>
+            Err((then, why))
+                if then == Then::Leave || self.refused.contains_key(&together(&one)) =>
             {
                 self.refused
                     .entry(together(&one))
                     .or_default()
                     .failed(Then::Leave);
-                if error.then() != Then::Leave {
+                if then != Then::Leave {
                     self.store = None;
                 }
-                state.refused(&error.to_string());
+                state.refused(&why);
                 self.refused_in_row += 1;
                 let is_one_too_many = self.refused_in_row.is_multiple_of(REFUSED_MAX);
                 if is_one_too_many {
@@ -112,10 +113,10 @@ impl Sender {
                 }
                 !is_one_too_many
             }
-            Err(error) => {
+            Err((then, why)) => {
                 // Whatever is wrong with it is looked for anew.
                 self.store = None;
-                self.failed(error.then(), &error.to_string(), state);
+                self.failed(then, &why, state);
                 self.failed_in_row += 1;
                 if self.failed_in_row.is_multiple_of(FAILED_MAX) {
                     self.put_behind(&one, spool);
