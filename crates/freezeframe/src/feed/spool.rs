@@ -2,7 +2,9 @@
 //!
 //! **A file is a batch** (`fleet::batch_bytes`: its CRC, its token), so that what must go first for want of room can be
 //! chosen among all, and what the fleet has taken is deleted without a log of what was. A file that was cut or damaged
-//! costs its own batch only.
+//! costs its own batch only. Segments to which batches are appended would need such a log, and copying of what stays
+//! behind what went: incidents are sent before older minutes, minutes go before older incidents, and what is refused
+//! stays. They would save a file a minute and no sync, since each batch is on the disk before the cursor says so.
 //!
 //! **Not the queue of hooks**: that one keeps its few events in memory as well and gives them up after a day; here are
 //! hundreds of MiB that wait as long as they have room.
