@@ -15,7 +15,8 @@ pub(super) struct Text {
 }
 
 /// The words that a setting may have; others are taken out.
-const WORDS: [(&str, &[&str]); 2] = [
+const WORDS: [(&str, &[&str]); 3] = [
+    ("fleet.seconds", &["vital", "all"]),
     ("hooks.on", &["start", "preliminary", "end", "verdict"]),
     (
         "hooks.format",
