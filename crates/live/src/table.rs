@@ -4,6 +4,9 @@ use crate::filter::{Filter, Value};
 use crate::ink::{Ink, Line, cut, width};
 use model::OrderBy;
 
+/// Columns of the terminal that a column of numbers takes at the most.
+const NUMBER_MAX: usize = 12;
+
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
@@ -183,7 +186,13 @@ impl Table {
 
     /// The table on so many lines, its head among them.
     pub fn lines(&self, wanted: &TableOptions, columns: usize, lines: usize) -> Vec<Line> {
-        let shown = self.shown(columns);
+        let rows = self.wanted(wanted);
+        let room = lines.saturating_sub(1).max(1);
+        let chosen = wanted.chosen.min(rows.len().saturating_sub(1));
+        let first = (chosen + 1).saturating_sub(room);
+        let seen = rows.get(first..).unwrap_or_default();
+        let seen = seen.get(..room).unwrap_or(seen);
+        let shown = self.shown(columns, seen);
         let mut head = Line::default();
         for (index, room) in &shown {
             let column = self.columns.get(*index).copied();
@@ -202,7 +211,6 @@ impl Table {
             );
         }
         let mut out = vec![head];
-        let rows = self.wanted(wanted);
         if rows.is_empty() {
             let words = match (wanted.filter.is_some(), self.rows.is_empty()) {
                 (true, false) => "no row matches the filter; Esc shows all",
@@ -212,10 +220,7 @@ impl Table {
             out.truncate(lines);
             return out;
         }
-        let room = lines.saturating_sub(1).max(1);
-        let chosen = wanted.chosen.min(rows.len() - 1);
-        let first = (chosen + 1).saturating_sub(room);
-        for (number, row) in rows.iter().enumerate().skip(first).take(room) {
+        for (number, row) in seen.iter().enumerate() {
             let mut line = Line::default();
             for (index, room) in &shown {
                 let right = self.columns.get(*index).is_some_and(|column| column.right);
@@ -224,7 +229,7 @@ impl Table {
                 }
             }
             line.pad(columns);
-            out.push(match number == chosen {
+            out.push(match first + number == chosen {
                 true => line.all(Ink::Bar),
                 false => line,
             });
@@ -232,13 +237,26 @@ impl Table {
         out
     }
 
-    /// The columns that there is room for, with their widths.
-    fn shown(&self, columns: usize) -> Vec<(usize, usize)> {
+    /// The columns that there is room for, with their widths. One of numbers is as wide as the widest of them: a number
+    /// that is cut is another number.
+    fn shown(&self, columns: usize, rows: &[&Row]) -> Vec<(usize, usize)> {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         let column = |index: usize| self.columns.get(index);
+        let widest = |index: usize| -> usize {
+            let cells = rows.iter().filter_map(|row| row.cells.get(index));
+            let numbers = cells.filter(|cell| cell.number.is_some());
+            numbers.map(|cell| width(&cell.text)).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (self.columns.iter().enumerate())
+            .map(|(index, column)| match column.right {
+                true => column.width.max(widest(index).min(NUMBER_MAX)),
+                false => column.width,
+            })
+            .collect();
+        let width_of = |index: usize| widths.get(index).copied().unwrap_or(0);
         let taken = |kept: &[usize]| -> usize {
-            let widths = kept.iter().filter_map(|index| column(*index));
-            widths.map(|column| column.width).sum::<usize>() + kept.len().saturating_sub(1)
+            let widths = kept.iter().map(|index| width_of(*index));
+            widths.sum::<usize>() + kept.len().saturating_sub(1)
         };
         while taken(&kept) > columns {
             let gives_way = |index: &usize| column(*index).map_or(0, |column| column.gives_way);
@@ -256,9 +274,9 @@ impl Table {
         let is_filling = |index: &&usize| column(**index).is_some_and(|column| column.fills);
         let filling = kept.iter().rfind(is_filling).copied();
         kept.iter()
-            .filter_map(|index| {
+            .map(|index| {
                 let more = if filling == Some(*index) { left } else { 0 };
-                Some((*index, column(*index)?.width + more))
+                (*index, width_of(*index) + more)
             })
             .collect()
     }
@@ -345,6 +363,34 @@ mod tests {
         assert_eq!(
             text(&lines),
             ["NAME   TIME^ STATE", "a          9 \\x1bwa~"]
+        );
+    }
+
+    #[test]
+    fn a_number_is_not_cut() {
+        let mut table = table();
+        table.rows[0].cells[1] = Cell::number(Some(904.0), "15 min 4 s");
+        let wanted = TableOptions::default();
+        assert_eq!(
+            text(&table.lines(&wanted, 40, 2)),
+            [
+                "NAME         TIME HOST     STATE",
+                "b      15 min 4 s h        \\x1bwaits"
+            ]
+        );
+        // Another column gives way for it.
+        assert_eq!(
+            text(&table.lines(&wanted, 27, 2)),
+            ["NAME         TIME STATE", "b      15 min 4 s \\x1bwaits"]
+        );
+        // A row that is not seen takes no room.
+        let last = TableOptions {
+            chosen: 2,
+            ..TableOptions::default()
+        };
+        assert_eq!(
+            text(&table.lines(&last, 40, 2))[0],
+            "NAME    TIME HOST     STATE"
         );
     }
 

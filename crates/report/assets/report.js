@@ -20,6 +20,14 @@
     return found;
   };
 
+  // As the texts say it: nobody counts in hundredths of a minute.
+  const longTime = (seconds) => {
+    const [large, unit, rest, small] = seconds < 3600
+      ? [Math.floor(seconds / 60), "min", seconds % 60, "s"]
+      : [Math.floor(seconds / 3600), "h", Math.floor((seconds % 3600) / 60), "min"];
+    return `${large} ${unit}` + (rest ? ` ${rest} ${small}` : "");
+  };
+
   const charts = [...document.querySelectorAll("figure.chart")].map((figure) => {
     const svg = figure.querySelector("svg.plot");
     const { top, bottom, low, high, factor, suffix } = svg.dataset;
@@ -30,7 +38,11 @@
       cell,
       pieces: [...svg.querySelectorAll(`path[data-line="${cell.dataset.line}"]:not(.area)`)].flatMap(pieces),
     }));
-    const say = (y) => Number(((Number(low) + (1 - y / 1000) * (high - low)) / factor).toPrecision(3)) + suffix;
+    const say = (y) => {
+      const value = Number(low) + (1 - y / 1000) * (high - low);
+      const isLong = (suffix === " min" || suffix === " h") && value >= 120;
+      return isLong ? longTime(Math.round(value)) : Number((value / factor).toPrecision(3)) + suffix;
+    };
     return { svg, cursor, lines, say, head: figure.querySelector("th.at") };
   });
 

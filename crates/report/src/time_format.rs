@@ -78,7 +78,9 @@ pub fn duration(ms: u64) -> String {
         _ if tenths < 100 => format!("{}.{} s", tenths / 10, tenths % 10),
         0..60 => format!("{seconds} s"),
         60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
-        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        3600..360_000 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        // After four days nobody asks for minutes.
+        _ => format!("{} h", seconds / 3600),
     }
 }
 
@@ -164,7 +166,9 @@ mod tests {
             (75_000, "1 min 15 s"),
             (7_200_000, "2 h"),
             (7_380_000, "2 h 3 min"),
-            (u64::MAX, "5124095576030 h 25 min"),
+            (359_940_000, "99 h 59 min"),
+            (1_085_000_000, "301 h"),
+            (u64::MAX, "5124095576030 h"),
         ] {
             assert_eq!(duration(ms), words);
         }

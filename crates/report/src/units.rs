@@ -2,6 +2,8 @@
 
 use model::{Series, SignalKind, Unit, matches_pattern};
 
+use crate::time_format;
+
 /// Clock ticks a second of the kernel's USER_HZ (`include/asm-generic/param.h`).
 const TICKS_PER_SECOND: f64 = 100.0;
 
@@ -107,8 +109,14 @@ const SECONDS: [Scale; 4] = [
     scale(1e-3, " ms"),
     scale(1.0, " s"),
 ];
-const LONG_SECONDS: [(f64, Scale); 2] =
-    [(120.0, scale(60.0, " min")), (7200.0, scale(3600.0, " h"))];
+/// Units of an axis that is long. A time alone is said in two of them: nobody counts in hundredths of a minute.
+const LONG_SECONDS: [(f64, Scale); 2] = [
+    (MINUTES_FROM, scale(60.0, " min")),
+    (7200.0, scale(3600.0, " h")),
+];
+
+/// From so many seconds on a time is said in minutes and seconds.
+const MINUTES_FROM: f64 = 120.0;
 
 /// Counters of time whose growth within a second has a better name.
 const BY_NAME: [(&str, Quantity); 4] = [
@@ -182,7 +190,7 @@ impl Quantity {
         }
     }
 
-    /// A number with its unit: `48.1k/s`, `3.2 ms`, `83%`, `2.5 cores`.
+    /// A number with its unit: `48.1k/s`, `3.2 ms`, `2 min 43 s`, `83%`, `2.5 cores`.
     pub(crate) fn to_text(self, value: f64) -> String {
         self.said(value, |scale| scale.suffix)
     }
@@ -198,6 +206,11 @@ impl Quantity {
         }
         if value == 0.0 && self == Self::Seconds {
             return "0 s".to_owned();
+        }
+        if self == Self::Seconds && value.abs() >= MINUTES_FROM {
+            let sign = if value < 0.0 { "-" } else { "" };
+            let words = time_format::duration((value.abs() * 1000.0).round() as u64);
+            return format!("{sign}{words}");
         }
         if self == Self::Count && value.abs() < WHOLE_COUNT_MAX {
             return bare(value);
@@ -309,7 +322,11 @@ mod tests {
             (Quantity::Seconds, 0.000_312, "312 µs"),
             (Quantity::Seconds, 0.0, "0 s"),
             (Quantity::Seconds, 30.0, "30 s"),
+            (Quantity::Seconds, 119.0, "119 s"),
+            (Quantity::Seconds, 163.2, "2 min 43 s"),
+            (Quantity::Seconds, -163.2, "-2 min 43 s"),
             (Quantity::Seconds, 600.0, "10 min"),
+            (Quantity::Seconds, 6_075.0, "1 h 41 min"),
             (Quantity::Bytes, 1.5 * 1024.0 * 1024.0, "1.5 MiB"),
             (Quantity::Share, 0.834, "83.4%"),
             (Quantity::Cores, 25.6, "25.6 cores"),

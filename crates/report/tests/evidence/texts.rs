@@ -67,7 +67,7 @@ fn a_group_of_threads() {
   state     running
   threads   mariadbd ×8 (5159, 5160, 5161, 5162, 5163 and 3 more)
   sessions  2 INSERT up to 16.5 s, 2 SELECT up to 8.75 s, 1 COMMIT 15.5 s, 1
-            Sleep 15.1 min, 1 UPDATE 4.81 s
+            Sleep 15 min 5 s, 1 UPDATE 4.81 s
             id 10453: Query, INSERT, 16.5 s, Commit
             id 10448: Query, INSERT, 16.5 s, Commit
             id 10449: Query, COMMIT, 15.5 s, Commit
