@@ -53,6 +53,7 @@ mod provenance;
 mod rank;
 mod sentence;
 mod setting;
+mod setting_value;
 mod sign;
 mod since_start;
 mod statement_time;

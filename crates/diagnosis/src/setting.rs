@@ -4,8 +4,8 @@ use model::Incident;
 
 use crate::actors::Actor;
 use crate::cause::Cause;
-use crate::human::{Show, show};
 use crate::measure::Test;
+use crate::setting_value::readable;
 
 /// The setting, with the value that it had last in the stall. Where signs of the cause ask for a value, it is one of
 /// these; else it may be it. `max` is no limit.
@@ -30,35 +30,4 @@ pub(crate) fn actor(cause: &Cause, incident: &Incident, name: &str) -> Option<Ac
         value: Some(readable(name, values.find(fits)?)),
         ..Actor::default()
     })
-}
-
-/// A value as people read it: `289685504` bytes as `276 MiB (289685504)`.
-fn readable(name: &str, value: &str) -> String {
-    let is_of_bytes = ["_size", "memory_max"]
-        .iter()
-        .any(|end| name.ends_with(end));
-    match value.parse::<u64>() {
-        Ok(bytes) if is_of_bytes && bytes >= 1 << 20 => {
-            format!("{} ({bytes})", show(bytes as f64, Show::Bytes))
-        }
-        _ => value.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::readable;
-
-    #[test]
-    fn sizes_are_read_in_their_unit() {
-        for (name, value, expected) in [
-            ("cgroup.memory_max", "289685504", "276 MiB (289685504)"),
-            ("variables.query_cache_size", "1048576", "1 MiB (1048576)"),
-            ("variables.query_cache_size", "0", "0"),
-            ("cgroup.pids_max", "33554432", "33554432"),
-            ("cgroup.memory_max", "max", "max"),
-        ] {
-            assert_eq!(readable(name, value), expected);
-        }
-    }
 }

@@ -35,13 +35,18 @@ fn each_stall_gets_its_cause() {
 /// `max` stands where a control group has no limit, and the period behind it.
 #[test]
 fn a_group_without_a_limit_is_no_sign_of_one() {
-    let has_limit = |limit: &str| {
+    let limit = |limit: &str| {
         let verdict = host::throttled().fact("cgroup.cpu_max", limit).verdict();
         let finding = finding(&verdict, "cgroup-throttle");
-        finding.witnesses.iter().any(|one| one.id == "limit")
+        let mut signs = finding.witnesses.iter();
+        let sign = signs.find(|one| one.id == "limit");
+        sign.map(|one| one.says.clone())
     };
-    assert!(has_limit("10000 100000"));
-    assert!(!has_limit("max 100000"));
+    assert_eq!(
+        limit("10000 100000").as_deref(),
+        Some("cpu.max, the limit of the server's control group, is 0.1 CPUs (10000 100000)")
+    );
+    assert_eq!(limit("max 100000"), None);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{Instead, Outcome};
 use crate::evidence::Evidence;
 use crate::human;
 use crate::measure::{FactTest, Sign, Wanted};
+use crate::setting_value::readable;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
@@ -17,6 +18,7 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
         };
     };
     if !test.holds(value) {
+        let value = readable(&test.name, value);
         return Outcome::Not(Instead::text(format!("{} is {value}", test.name)));
     }
     let number = value.parse::<f64>().ok();
@@ -26,7 +28,7 @@ pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome
     };
     let text = match (number, test.show) {
         (Some(number), Some(show)) => human::show(number, show),
-        _ => value.to_owned(),
+        _ => readable(&test.name, value),
     };
     let filling = Filling {
         text: Some(text),

@@ -6,7 +6,6 @@ use model::{Counted, Incident, OrderBy, QueryMethod};
 use super::confidence::witness_text;
 use super::phrases::{capital, is_plain, number, quoted, rate, sentence, span};
 use crate::evidence::workload::{self, Workload, WorkloadRow};
-use crate::units;
 
 /// Actors that are told; the others are a number.
 const ACTORS_MAX: usize = 2;
@@ -189,25 +188,12 @@ fn setting(name: &str, value: &str, is_sure: bool) -> String {
         return format!("{the} {what} is {value}");
     }
     let of_group = name.strip_prefix("cgroup.");
-    let processors = match name {
-        "cgroup.cpu_max" => processors(value),
-        _ => None,
-    };
-    let value = processors.as_deref().unwrap_or(value);
     let named = of_group.map(|limit| format!("{limit} of the server's control group"));
     let named = named.as_deref().unwrap_or(name);
     match is_sure {
         true => format!("The setting {named} is {value}"),
         false => format!("Perhaps a setting: {named} is {value}"),
     }
-}
-
-/// `0.1 CPUs (10000 100000)` of `10000 100000`: so many microseconds of each period, as the control group has them
-/// (cgroups(7), `cpu.max`).
-fn processors(value: &str) -> Option<String> {
-    let (quota, period) = value.split_once(' ')?;
-    let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
-    (period > 0.0).then(|| format!("{} CPUs ({value})", units::digits(quota / period)))
 }
 
 /// `276 MiB` of `276 MiB (289685504)`: the whole report has the number, for who compares or copies it.
@@ -353,15 +339,9 @@ mod tests {
             ),
             (
                 "cgroup.cpu_max",
-                "10000 100000",
+                "0.1 CPUs (10000 100000)",
                 true,
                 "The setting cpu_max of the server's control group is 0.1 CPUs (10000 100000)",
-            ),
-            (
-                "cgroup.cpu_max",
-                "max 100000",
-                true,
-                "The setting cpu_max of the server's control group is max 100000",
             ),
             (
                 "server.version",
