@@ -34,6 +34,10 @@ const LONGEST_MS: i64 = 60 * 60_000;
 /// How often a running recorder's history is read.
 const EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is looked whether a recorder goes on with a history that had ended. Only it is asked then: reading the
+/// history again is dear.
+const LOOKED_EVERY: Duration = Duration::from_secs(2);
+
 /// How often a stall that lasts is judged again, at the most.
 const JUDGED_EVERY: Duration = Duration::from_secs(5);
 
@@ -347,6 +351,10 @@ impl Source for History {
 
     fn every(&self) -> Option<Duration> {
         self.is_recorded.then_some(EVERY)
+    }
+
+    fn awaits(&self) -> Option<Duration> {
+        (!self.is_recorded).then_some(LOOKED_EVERY)
     }
 
     fn recorder_state(&mut self) -> Option<RecorderState> {

@@ -84,6 +84,8 @@ struct Opened {
     empty: Option<i64>,
     /// The last reading was with stacks.
     has_stacks: bool,
+    /// A recorder goes on with what had ended: it is read at once.
+    goes_on: bool,
 }
 
 /// Shows a source until its reader ends it.
@@ -206,7 +208,7 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
     let Some(model) = source.read(None)? else {
         anyhow::bail!("nothing was recorded yet");
     };
-    let every = source.every();
+    let every = pace(&*source);
     let (asks, asked) = channel();
     let (gets, got) = channel();
     std::thread::Builder::new()
@@ -224,7 +226,13 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
         is_reading: false,
         empty: None,
         has_stacks: false,
+        goes_on: false,
     })
+}
+
+/// How often it is looked at: to read what is new, or whether a recorder goes on.
+fn pace(source: &dyn Source) -> Option<Duration> {
+    source.every().or_else(|| source.awaits())
 }
 
 /// Whether the host has had no processor for the view of late; both of its threads look here.
@@ -264,7 +272,7 @@ fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>, hu
             Ask::Read(around, with_stacks) => {
                 source.want_stacks(with_stacks);
                 let read = source.read(around).map(|model| model.map(Arc::new));
-                Got::Read(around, read, source.every())
+                Got::Read(around, read, pace(source))
             }
             Ask::Tell => Got::Told(source.recorder_state()),
             Ask::Export(model, directory) => Got::Exported(source.export(&model, &directory)),
@@ -295,9 +303,16 @@ impl Opened {
                 }
                 Got::Told(told) => {
                     self.is_reading = false;
+                    self.goes_on = told.is_some() && self.model.kind == RecordingKind::History;
                     if told.as_ref().is_some_and(stalls) {
                         self.state.message =
                             Some("the server stalls now: End goes there".to_owned());
+                    } else if self.goes_on {
+                        let is_frozen = self.state.at_wall_ms.is_some();
+                        self.state.message = Some(match is_frozen {
+                            true => "a recorder runs now: End goes there".to_owned(),
+                            false => "a recorder runs now".to_owned(),
+                        });
                     }
                 }
                 Got::Exported(Ok(path)) => {
@@ -334,18 +349,18 @@ impl Opened {
             clock.wall_ms(self.model.last()),
         );
         let wanted = self.wants_stacks();
+        let goes_on = std::mem::take(&mut self.goes_on);
+        let is_followed = self.every.is_some() && self.model.kind == RecordingKind::Recorder;
+        let is_due = self.every.is_some() && Instant::now() >= self.next;
         let ask = match self.state.at_wall_ms {
+            around if goes_on => Some(Ask::Read(around, wanted)),
             None if !self.model.is_newest => Some(Ask::Read(None, wanted)),
             Some(wall) if wall < first || (wall > last && !self.model.is_newest) => {
                 (self.empty != Some(wall)).then_some(Ask::Read(Some(wall), wanted))
             }
-            around if self.every.is_some() && wanted && !self.has_stacks => {
-                Some(Ask::Read(around, wanted))
-            }
-            None if self.every.is_some() && Instant::now() >= self.next => {
-                Some(Ask::Read(None, wanted))
-            }
-            Some(_) if self.every.is_some() && Instant::now() >= self.next => Some(Ask::Tell),
+            around if is_followed && wanted && !self.has_stacks => Some(Ask::Read(around, wanted)),
+            None if is_followed && is_due => Some(Ask::Read(None, wanted)),
+            _ if is_due => Some(Ask::Tell),
             _ => None,
         };
         if let Some(ask) = ask {
@@ -411,7 +426,113 @@ fn paint(screen: &mut Terminal, shown: &mut Buffer, top: &Opened, options: Optio
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
+
     use super::*;
+
+    /// A history that ended, until a recorder runs that goes on with it.
+    #[derive(Clone, Default)]
+    struct Ended {
+        runs: Arc<AtomicBool>,
+        readings: Arc<AtomicUsize>,
+    }
+
+    impl Source for Ended {
+        fn read(&mut self, _around: Option<i64>) -> Result<Option<Model>> {
+            self.readings.fetch_add(1, Ordering::Relaxed);
+            let kind = match self.recorder_state().is_some() {
+                true => RecordingKind::Recorder,
+                false => RecordingKind::History,
+            };
+            let incident = Incident {
+                mentions: Vec::new(),
+                known_words: Vec::new(),
+                id: "3306".to_owned(),
+                host: "db7".to_owned(),
+                tool_version: String::new(),
+                server: Server::default(),
+                clock: Clock::default(),
+                stall: Stall {
+                    onset: 0,
+                    trigger: 0,
+                    end: Some(0),
+                    triggers: Vec::new(),
+                    earlier: Vec::new(),
+                },
+                window: Window { from: 0, to: 1000 },
+                timeline: Timeline::default(),
+                texts: Vec::new(),
+                facts: Vec::new(),
+                stacks: StackEvidence::default(),
+                queries: Vec::new(),
+                absent: Vec::new(),
+            };
+            Ok(Some(Model {
+                stalls: Vec::new(),
+                incident: Arc::new(incident),
+                verdict: None,
+                kind,
+                path: String::new(),
+                incidents: Vec::new(),
+                recorder: None,
+                is_newest: true,
+                read_wall_ms: None,
+                notes: Vec::new(),
+                recent: None,
+                usual: Arc::default(),
+                derived: crate::derived::Derived::default(),
+            }))
+        }
+
+        fn awaits(&self) -> Option<Duration> {
+            Some(Duration::ZERO)
+        }
+
+        fn recorder_state(&mut self) -> Option<RecorderState> {
+            let runs = self.runs.load(Ordering::Relaxed);
+            runs.then(RecorderState::default)
+        }
+
+        fn export(&mut self, _model: &Model, _directory: &Path) -> Result<PathBuf> {
+            anyhow::bail!("nobody asks for it")
+        }
+    }
+
+    #[test]
+    fn a_view_of_an_ended_history_goes_over_to_a_recorder_that_starts() {
+        for (frozen_at, said) in [
+            (None, "a recorder runs now"),
+            (Some(500), "a recorder runs now: End goes there"),
+        ] {
+            let source = Ended::default();
+            let options = Options {
+                palette: Palette::Off,
+                is_ascii: true,
+                hurry: |_| {},
+            };
+            let mut top = opened(Box::new(source.clone()), options, 0).unwrap();
+            top.state.at_wall_ms = frozen_at;
+            for _ in 0..20 {
+                top.take();
+                top.ask();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            // Meanwhile only the recorder is looked for.
+            assert_eq!(source.readings.load(Ordering::Relaxed), 1);
+            assert_eq!(top.state.message, None);
+            source.runs.store(true, Ordering::Relaxed);
+            let until = Instant::now() + Duration::from_secs(20);
+            while top.model.kind != RecordingKind::Recorder && Instant::now() < until {
+                top.take();
+                top.ask();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            assert_eq!(top.model.kind, RecordingKind::Recorder);
+            assert_eq!(top.state.message.as_deref(), Some(said));
+        }
+    }
 
     #[test]
     fn a_view_that_wakes_up_late_has_no_processor_for_a_while() {

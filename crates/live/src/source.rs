@@ -23,6 +23,11 @@ pub trait Source {
         None
     }
 
+    /// How often it is looked whether a recorder goes on with what has ended; never where none can.
+    fn awaits(&self) -> Option<Duration> {
+        None
+    }
+
     /// Reads how the recorder does, at once; nothing where none runs.
     fn recorder_state(&mut self) -> Option<crate::model::RecorderState> {
         None

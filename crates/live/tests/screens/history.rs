@@ -197,6 +197,8 @@ fn a_history_that_ended_is_not_now() {
         "{shown}"
     );
     assert!(told.len() < 80);
+    // Somebody may start one: only that is looked for.
+    assert!(kept.every().is_none() && kept.awaits().is_some());
     // Its past is what it was.
     let past = kept.read(Some(ZERO + 60_000)).unwrap().unwrap();
     state.at_wall_ms = Some(ZERO + 60_000);
@@ -211,6 +213,36 @@ fn a_history_that_ended_is_not_now() {
         lines[1],
         "no recorder runs: this history ended 9 h 3 min ago"
     );
+}
+
+/// Who started a recorder beside the open view must not have to open it again.
+#[test]
+fn a_history_that_ended_is_followed_when_a_recorder_goes_on_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("history-3306.db");
+    write(&path);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let seen = runs.clone();
+    let mut kept = History::new(HistoryOptions {
+        ask: Box::new(move || {
+            let told = RecorderState {
+                beat_age_ms: Some(100),
+                ..RecorderState::default()
+            };
+            (seen.load(Ordering::Relaxed) > 0).then_some(told)
+        }),
+        ..options(&path)
+    });
+    let model = kept.read(None).unwrap().unwrap();
+    assert_eq!(model.kind, RecordingKind::History);
+    assert!(kept.recorder_state().is_none() && kept.awaits().is_some());
+    runs.store(1, Ordering::Relaxed);
+    assert!(kept.recorder_state().is_some());
+    let model = kept.read(None).unwrap().unwrap();
+    assert_eq!(model.kind, RecordingKind::Recorder);
+    assert!(kept.every().is_some() && kept.awaits().is_none());
+    let shown = text(&model, &State::new(&model, false));
+    assert!(shown.contains("LIVE"), "{shown}");
 }
 
 #[test]
