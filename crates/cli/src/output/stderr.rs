@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn no_word_is_broken_and_it_stays_one_line() {
-        let said = "freezeframe: it belongs to the service: sudo -u freezeframe freezeframe explain";
+        let said =
+            "freezeframe: it belongs to the service: sudo -u freezeframe freezeframe explain";
         let filled = between_words(said, 40);
         assert_eq!(
             rows(&filled, 40),
@@ -138,7 +139,10 @@ mod tests {
             assert_eq!(words.join(" "), said, "{columns}");
             for row in rows(&filled, columns).iter().filter(|_| columns >= 12) {
                 let mut known = row.split_whitespace();
-                assert!(known.all(|word| said.split(' ').any(|it| it == word)), "{row}");
+                assert!(
+                    known.all(|word| said.split(' ').any(|it| it == word)),
+                    "{row}"
+                );
             }
         }
     }

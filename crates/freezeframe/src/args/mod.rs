@@ -293,7 +293,7 @@ pub(crate) struct Explain {
     /// Print JSON; docs/reference/json.md describes it
     #[arg(long, conflicts_with = "html")]
     pub(crate) json: bool,
-    /// Write a self-contained HTML page; - for standard output. With two incidents: side by side
+    /// Write a self-contained HTML page; - for standard output. With two incidents, or directories of captures: side by side
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Directory of your own causes [default: causes_dir of the configuration, else /etc/freezeframe/causes.d]

@@ -46,20 +46,9 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
         refuse_loss(page, &paths)?;
     }
     if let (Some(page), [first, second]) = (&args.html, &paths[..])
-        && [first, second]
-            .into_iter()
-            .all(|path| captures::is_incident_file(path))
+        && let Some(both) = pair::read(first, second)?
     {
-        return pair::page([first, second], page, args.exit_code);
-    }
-    if let (Some(_), [first, second]) = (&args.html, &paths[..])
-        && first.is_dir()
-        && second.is_dir()
-    {
-        output::note(&format!(
-            "both directories are read as captures of one stall; to see two side by side, make an incident of each: freezeframe import {} -o a.frame",
-            argument(first)
-        ));
+        return pair::page(&both, page, args.exit_code);
     }
     let (incident, mut verdict) = match &args.at {
         Some(at) => of_history(history::make(at, &args.history, config)?),

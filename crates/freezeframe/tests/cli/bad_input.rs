@@ -202,18 +202,26 @@ fn compare_says_what_it_takes_and_how_to_get_it() {
     );
 }
 
-/// Two incidents are shown side by side, and two directories of captures are one stall.
+/// Two incidents are shown side by side; two directories of captures too, unless they are of the same time.
 #[test]
-fn two_directories_on_one_page_are_said_to_be_one_stall() {
+fn two_directories_on_one_page_are_two_stalls_or_said_to_be_one() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = |name: &str| {
+    let folder = |name: &str, minute: &str| {
         let folder = dir.path().join(name);
         std::fs::create_dir(&folder).unwrap();
-        let line = "2026-11-20T03:12:00Z 0 [Warning] Too many connections\n";
-        std::fs::write(folder.join("error.log"), line).unwrap();
+        let line = |second| format!("{minute}:{second}Z 0 [Warning] Too many connections\n");
+        let lines = line("00") + &line("20");
+        std::fs::write(folder.join("error.log"), lines).unwrap();
         folder.to_str().unwrap().to_owned()
     };
-    let (first, second) = (folder("first"), folder("second"));
+    let first = folder("first", "2026-11-20T03:12");
+    let second = folder("second", "2026-11-20T03:12");
+    let later = folder("later", "2026-11-21T05:40");
+    let output = run(&["explain", &first, &later, "--html", "-"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.is_empty(), "{said}");
+    assert!(page.contains("<main class=\"two\">"), "{page}");
     let output = run(&["explain", &first, &second, "--html", "-"]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
