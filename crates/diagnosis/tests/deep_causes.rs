@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use common::deep_stalls::{all, host, lock, more, server, waiting};
 use common::{Story, finding, named};
-use diagnosis::{Level, Verdict};
+use diagnosis::{Catalogue, Level, Verdict, diagnose};
 use model::RunState::Sleeping;
+use model::{Fact, TimedFact};
 
 /// Each stall's cause, how sure it is, and what is said of it: two tests look at the same verdicts.
 static VERDICTS: LazyLock<Vec<(&str, Level, Verdict)>> = LazyLock::new(|| {
@@ -47,6 +48,25 @@ fn a_group_without_a_limit_is_no_sign_of_one() {
         Some("cpu.max, the limit of the server's control group, is 0.1 CPUs (10000 100000)")
     );
     assert_eq!(limit("max 100000"), None);
+}
+
+/// A limit that is set stalls the server at once, and is read a moment later.
+#[test]
+fn a_setting_that_is_read_changed_soon_after_the_onset_is_a_sign() {
+    let has_limit = |after_ms: u64| {
+        let story = host::throttled().fact("cgroup.cpu_max", "max 100000");
+        let mut incident = story.build();
+        incident.facts.push(TimedFact {
+            at: incident.stall.onset + after_ms,
+            fact: Fact::new("cgroup.cpu_max", "10000 100000"),
+        });
+        let verdict = diagnose(&incident, Catalogue::builtin());
+        let finding = finding(&verdict, "cgroup-throttle");
+        finding.witnesses.iter().any(|one| one.id == "limit")
+    };
+    assert!(has_limit(2_000));
+    // Who answers the stall needs longer.
+    assert!(!has_limit(20_000));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use model::Millis;
+
 use super::{Instead, Outcome};
 use crate::evidence::Evidence;
 use crate::human;
@@ -10,8 +12,27 @@ use crate::setting_value::readable;
 use crate::template::Filling;
 use crate::verdict::Witness;
 
+/// A setting that is first read changed so soon after the onset was changed before it, or did it: the server needs a
+/// moment to feel it, and nobody answers a stall as fast. Milliseconds.
+const SOON_MS: Millis = 5_000;
+
+/// The value at the onset; where it is not the wanted one, what was read soon after it.
+fn value_of<'e>(test: &FactTest, evidence: &'e Evidence) -> Option<&'e str> {
+    let incident = evidence.incident;
+    let known = incident.fact(&test.name).map(str::trim)?;
+    if test.holds(known) {
+        return Some(known);
+    }
+    let onset = incident.stall.onset;
+    let soon = incident.facts.iter().filter(|timed| {
+        timed.fact.name == test.name && timed.at > onset && timed.at - onset <= SOON_MS
+    });
+    let mut soon = soon.map(|timed| timed.fact.value.trim());
+    Some(soon.find(|value| test.holds(value)).unwrap_or(known))
+}
+
 pub(super) fn test(sign: &Sign, test: &FactTest, evidence: &Evidence) -> Outcome {
-    let Some(value) = evidence.incident.fact(&test.name).map(str::trim) else {
+    let Some(value) = value_of(test, evidence) else {
         return match evidence.lacks(&test.name) {
             true => Outcome::Not(Instead::text(format!("the server has no {}", test.name))),
             false => Outcome::Unknown(BTreeSet::from([test.name.clone()])),
