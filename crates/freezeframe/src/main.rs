@@ -38,6 +38,7 @@ mod record;
 mod refused;
 mod resource_limits;
 mod self_test;
+mod server_arguments;
 mod shell;
 mod sources;
 mod stacks;

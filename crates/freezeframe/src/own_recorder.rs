@@ -2,7 +2,6 @@
 //! directory for temporary files), and goes with it: the recorder ends with the view, however that ends, and removes
 //! its directory.
 
-use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +15,8 @@ use cli::recorded;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::args::{ServerArgs, TlsArgs};
+use crate::args::ServerArgs;
+use crate::server_arguments::arguments;
 
 /// Memory as a directory (tmpfs(5)).
 const MEMORY: &str = "/dev/shm";
@@ -95,53 +95,6 @@ fn runtime_dir(dir: &Path) -> PathBuf {
     dir.join("stderr")
 }
 
-/// The server as it was named. Every part of it is taken by its name: one that is left out would be recorded without the
-/// protection that was asked for.
-fn arguments(server: &ServerArgs) -> Vec<OsString> {
-    let ServerArgs {
-        socket,
-        host,
-        port,
-        pid,
-        user,
-        password_file,
-        defaults_file,
-        login_path,
-        tls,
-        config,
-    } = server;
-    let TlsArgs {
-        ssl_mode,
-        ssl_ca,
-        ssl_cert,
-        ssl_key,
-    } = tls;
-    let paths = [
-        ("--socket", socket),
-        ("--password-file", password_file),
-        ("--defaults-file", defaults_file),
-        ("--config", config),
-        ("--ssl-ca", ssl_ca),
-        ("--ssl-cert", ssl_cert),
-        ("--ssl-key", ssl_key),
-    ];
-    let texts = [
-        ("--host", host.clone()),
-        ("--user", user.clone()),
-        ("--login-path", login_path.clone()),
-        ("--port", port.map(|port| port.to_string())),
-        ("--pid", pid.map(|pid| pid.to_string())),
-        ("--ssl-mode", ssl_mode.map(|mode| mode.name().to_owned())),
-    ];
-    let paths = paths
-        .into_iter()
-        .filter_map(|(name, path)| Some([name.into(), path.as_ref()?.into()]));
-    let texts = texts
-        .into_iter()
-        .filter_map(|(name, text)| Some([name.into(), text?.into()]));
-    paths.chain(texts).flatten().collect()
-}
-
 impl Drop for OwnRecorder {
     fn drop(&mut self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
@@ -164,44 +117,4 @@ pub(crate) fn end_with(parent: i32, stop: Arc<AtomicBool>) -> Result<()> {
         stop.store(true, Ordering::Relaxed);
     })?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use server::TlsMode;
-
-    use super::*;
-
-    #[test]
-    fn the_recorder_gets_the_login_and_the_protection_that_were_asked_for() {
-        let path = |name: &str| Some(PathBuf::from(name));
-        let asked = ServerArgs {
-            host: Some("db7".to_owned()),
-            port: Some(3307),
-            login_path: Some("shop".to_owned()),
-            tls: TlsArgs {
-                ssl_mode: Some(TlsMode::VerifyIdentity),
-                ssl_ca: path("/ca.pem"),
-                ssl_cert: path("/cert.pem"),
-                ssl_key: path("/key.pem"),
-            },
-            ..ServerArgs::default()
-        };
-        let given = arguments(&asked);
-        for pair in [
-            ["--host", "db7"],
-            ["--port", "3307"],
-            ["--login-path", "shop"],
-            ["--ssl-mode", "VERIFY_IDENTITY"],
-            ["--ssl-ca", "/ca.pem"],
-            ["--ssl-cert", "/cert.pem"],
-            ["--ssl-key", "/key.pem"],
-        ] {
-            assert!(
-                given.windows(2).any(|two| two == pair),
-                "{pair:?}: {given:?}"
-            );
-        }
-        assert_eq!(given.len(), 14);
-    }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Capture {
     #[arg(long = "for", alias = "seconds", value_name = "TIME", value_parser = duration, default_value = "30s")]
     pub(crate) for_time: Duration,
     /// Label of the server, if several are recorded
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["socket", "port", "pid"])]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["socket", "host", "port", "pid"])]
     pub(crate) label: Option<String>,
     /// Directory of the recorder, where the incident is written [default: where record writes]
     #[arg(long, value_name = "DIR")]

@@ -60,6 +60,9 @@ pub(super) fn of_login(scrub: &mut Scrub, args: &SupportBundle, config: &Config)
     if let Some(host) = &args.server.host {
         scrub.add_host(host);
     }
+    if let Some(login_path) = &args.server.login_path {
+        scrub.add_name("name", login_path);
+    }
     for secret in crate::hooks::secrets(&config.hooks) {
         scrub.add_secret("secret of a hook", &secret);
     }

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use crate::args::SupportBundle;
 use crate::config::Config;
 use crate::episodes::{self, Episode};
+use crate::server_arguments::arguments;
 use crate::{causes, export, self_test, shell};
 
 use self::collect::SERVICE;
@@ -131,6 +132,9 @@ pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
         &server.socket,
         &server.password_file,
         &server.defaults_file,
+        &server.tls.ssl_ca,
+        &server.tls.ssl_cert,
+        &server.tls.ssl_key,
         &named_config,
     ];
     let paths = paths.into_iter().flatten().map(PathBuf::as_path);
@@ -245,29 +249,7 @@ fn check(args: &SupportBundle) -> Result<String, String> {
     }
     let mut command = Command::new("/proc/self/exe");
     command.args(["check", "--json", "--redact", "--look", "2s"]);
-    let server = &args.server;
-    let texts = [
-        ("--host", server.host.clone()),
-        ("--port", server.port.map(|port| port.to_string())),
-        ("--pid", server.pid.map(|pid| pid.to_string())),
-        ("--user", server.user.clone()),
-    ];
-    for (name, value) in texts {
-        if let Some(value) = value {
-            command.arg(name).arg(value);
-        }
-    }
-    let paths = [
-        ("--socket", &server.socket),
-        ("--password-file", &server.password_file),
-        ("--defaults-file", &server.defaults_file),
-        ("--config", &server.config),
-    ];
-    for (name, value) in paths {
-        if let Some(value) = value {
-            command.arg(name).arg(value);
-        }
-    }
+    command.args(arguments(&args.server));
     collect::program(&mut command, CHECK_TIME_MAX)
 }
 
