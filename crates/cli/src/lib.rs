@@ -9,4 +9,4 @@ mod usage;
 
 pub use duration::{duration, some_time};
 pub use program::{begin, end, one_line, wrong_arguments};
-pub use usage::{Usage, usage};
+pub use usage::{Usage, file_only, usage};

@@ -67,6 +67,7 @@ pub(crate) struct OpenedCaptures {
 
 /// `freezeframe import`.
 pub(crate) fn run(args: &Import) -> Result<ExitCode> {
+    cli::file_only("--output", Some(&args.output))?;
     // What is in the way is told before any work is done.
     if !args.force && args.output.symlink_metadata().is_ok() {
         bail!(

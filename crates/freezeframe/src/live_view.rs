@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use cli::{output, recorded};
 use diagnosis::diagnose_closely;
 use kernel::own_time;
@@ -35,6 +35,12 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
         true => Some(OwnRecorder::start(&args.own)?),
         false => None,
     };
+    // What was recorded is of a server already: another one would be shown than the one that was named.
+    if own.is_none() && args.own.names_one() {
+        return Err(cli::usage(anyhow!(
+            "--host, --port, --socket and --pid name a server to record: add --record; of those that are recorded, --server LABEL chooses one"
+        )));
+    }
     let path = match &mut own {
         Some(own) => Some(own.wait(args.server.as_deref())?),
         None => history_path(args, &config)?,

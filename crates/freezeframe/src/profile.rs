@@ -19,6 +19,7 @@ use report::evidence::profile_json::{diff_json, profile_json};
 use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text};
 
 use crate::args;
+use crate::config::Config;
 use crate::live::{self, Progress};
 use crate::{captures, memory};
 
@@ -26,6 +27,13 @@ use crate::{captures, memory};
 const FILE_BYTES_MAX: u64 = 96 << 20;
 
 pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
+    for (option, path) in [
+        ("--output", &args.output),
+        ("--html", &args.html),
+        ("--pprof", &args.pprof),
+    ] {
+        cli::file_only(option, path.as_deref())?;
+    }
     match args.diff.as_deref() {
         Some([a, b]) => diff(args, a, b),
         _ => take(args),
@@ -34,6 +42,8 @@ pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
 
 fn take(args: &args::Profile) -> Result<ExitCode> {
     let chosen = args.server.names_one();
+    // Whether a server is found is no matter then, but what is said of it must be right.
+    Config::load(args.server.config.as_deref())?;
     let live = if chosen {
         Some(live::find(&args.server)?)
     } else {

@@ -51,6 +51,8 @@ pub(crate) fn run(args: &Export) -> Result<ExitCode> {
             "name an output: --pt-stalk DIR, --folded FILE, --pprof FILE, --speedscope FILE, or --redact -o FILE.frame"
         )));
     }
+    cli::file_only("--output", args.output.as_deref())?;
+    cli::file_only("--pt-stalk", args.pt_stalk.as_deref())?;
     let to_stdout = |path: &&PathBuf| path.as_path() == Path::new("-");
     let on_stdout = [&args.folded, &args.pprof, &args.speedscope];
     let on_stdout = on_stdout

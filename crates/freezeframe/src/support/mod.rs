@@ -97,6 +97,7 @@ impl Parts {
 }
 
 pub(crate) fn run(args: &SupportBundle) -> Result<ExitCode> {
+    cli::file_only("--output", args.output.as_deref())?;
     let path = match &args.output {
         Some(path) => path.clone(),
         None => {

@@ -232,6 +232,39 @@ fn two_directories_on_one_page_are_two_stalls_or_said_to_be_one() {
     );
 }
 
+/// What many programs take for standard output is no name of a file.
+#[test]
+fn a_file_is_never_called_like_standard_output() {
+    let dir = tempfile::tempdir().unwrap();
+    let frame = dir.path().join("a.frame");
+    let made = testbed::made_incident(&testbed::IncidentSize::small());
+    store::write_incident_file(&made, &frame).unwrap();
+    let frame = frame.to_str().unwrap();
+    for arguments in [
+        &["import", "ticket.txt", "-o", "-"][..],
+        &["export", frame, "-o", "-"],
+        &["export", frame, "--pt-stalk", "-"],
+        &["support-bundle", "-o", "-"],
+        &["profile", "--html", "-"],
+        &["profile", "--diff", frame, frame, "--html", "-"],
+    ] {
+        one_line_with(2, arguments, &["not written to standard output"]);
+    }
+}
+
+/// Another server than the one that is named must not be shown in its place.
+#[test]
+fn a_view_of_recordings_takes_no_address_of_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("history-3306.db"), "").unwrap();
+    let path = dir.path().to_str().unwrap();
+    one_line_with(
+        2,
+        &["live", "--dir", path, "--port", "3307"],
+        &["add --record", "--server LABEL"],
+    );
+}
+
 #[test]
 fn every_command_shows_how_it_is_used() {
     for command in [
