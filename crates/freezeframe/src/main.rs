@@ -30,6 +30,7 @@ mod man;
 mod meaning;
 mod memory;
 mod newest;
+mod no_loss;
 mod of_service;
 mod own_recorder;
 mod profile;

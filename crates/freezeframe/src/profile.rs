@@ -21,6 +21,7 @@ use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text
 use crate::args;
 use crate::config::Config;
 use crate::live::{self, Progress};
+use crate::no_loss::refuse_loss;
 use crate::{captures, memory};
 
 /// A profile file of ours that is read at the most: more than a day at 99 Hz. What it becomes is larger.
@@ -33,6 +34,9 @@ pub(crate) fn run(args: &args::Profile) -> Result<ExitCode> {
         ("--pprof", &args.pprof),
     ] {
         cli::file_only(option, path.as_deref())?;
+        if let Some(path) = path {
+            refuse_loss(option, path, args.diff.as_deref().unwrap_or_default())?;
+        }
     }
     match args.diff.as_deref() {
         Some([a, b]) => diff(args, a, b),

@@ -17,6 +17,7 @@ use store::{HistoryWindow, write_private};
 
 use crate::args::Compare;
 use crate::config::Config;
+use crate::no_loss::refuse_loss;
 use crate::{causes, of_service};
 
 /// What came of it, and what was compared.
@@ -28,6 +29,9 @@ struct Compared {
 pub(crate) fn run(args: &Compare) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
     causes::use_directory(args.causes.as_deref(), &config);
+    if let Some(page) = &args.html {
+        refuse_loss("--html", page, &args.files)?;
+    }
     let compared = match &args.files[..] {
         [before, after] => incidents::compare(args, before, after)?,
         [one] => {

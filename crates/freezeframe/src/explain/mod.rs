@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::fleet::known::{KnownInFleet, known};
 use crate::fleet::store_url;
 use crate::newest::newest;
+use crate::no_loss::refuse_loss;
 use crate::{causes, of_service, shell};
 
 /// `explain --exit-code` when no cause is at least likely.
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
         false => args.paths.clone(),
     };
     if let Some(page) = &args.html {
-        refuse_loss(page, &paths)?;
+        refuse_loss("--html", page, &paths)?;
     }
     if let (Some(page), [first, second]) = (&args.html, &paths[..])
         && let Some(both) = pair::read(first, second)?
@@ -254,38 +255,6 @@ fn newest_incident(config: &Config) -> Result<PathBuf> {
     let path = newest(&dir, "an incident or captures").map_err(cli::usage)?;
     output::note(&format!("the newest incident: {}", path.display()));
     Ok(path)
-}
-
-/// Refuses a page in the place of what it would be made of, or of any incident: there is no other copy.
-fn refuse_loss(page: &Path, inputs: &[PathBuf]) -> Result<()> {
-    if page == Path::new("-") {
-        return Ok(());
-    }
-    if captures::is_incident_file(page) {
-        return Err(cli::usage(anyhow!(
-            "{}: a page is not written over an incident; give another name to --html",
-            page.display()
-        )));
-    }
-    // Only a file is replaced; a device is written to.
-    let file = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
-    let Some(own) = file(page) else { return Ok(()) };
-    let is_page = page
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"));
-    // A page beside the captures of a folder is one that was made of them before.
-    let is_in = |folder: &Path| folder.is_dir() && own.starts_with(folder) && !is_page;
-    let is_input = |path: &PathBuf| {
-        path.canonicalize()
-            .is_ok_and(|path| path == own || is_in(&path))
-    };
-    if inputs.iter().any(is_input) {
-        return Err(cli::usage(anyhow!(
-            "{}: it is one of the files to be explained; give another name to --html",
-            page.display()
-        )));
-    }
-    Ok(())
 }
 
 /// An incident of ours, with the verdict on it. Where no file is named it has the name that the

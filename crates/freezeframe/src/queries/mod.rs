@@ -14,7 +14,7 @@ mod progress;
 mod pump;
 pub(crate) mod zstd;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -22,12 +22,27 @@ use cli::output;
 use store::write_private;
 
 use crate::args::Queries;
+use crate::no_loss::refuse_loss;
 
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
+    if let Some(page) = &args.html {
+        refuse_loss("--html", page, &inputs(args))?;
+    }
     if args.live.live.is_some() {
         return live::run(args);
     }
     logs::run(args)
+}
+
+/// The logs that are read; of a part of one, what stands before its times.
+fn inputs(args: &Queries) -> Vec<PathBuf> {
+    let sides = args.diff.iter().flatten();
+    let parts = sides.flat_map(|side| {
+        let log = side.rsplit_once('@').map(|(log, _)| log);
+        [Some(side.as_str()), log].into_iter().flatten()
+    });
+    let sides = parts.map(PathBuf::from);
+    args.files.iter().cloned().chain(sides).collect()
 }
 
 /// Writes a page where `--html` says; nobody else may read it.

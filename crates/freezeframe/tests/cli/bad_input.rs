@@ -252,6 +252,33 @@ fn a_file_is_never_called_like_standard_output() {
     }
 }
 
+/// There is no other copy of what is read.
+#[test]
+fn what_is_read_is_not_written_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = testbed::made_incident(&testbed::IncidentSize::small());
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let paths = ["a.frame", "b.frame", "slow.log", "slow.log@10:00..10:10"].map(path);
+    let [first, second, log, part] = paths.each_ref().map(String::as_str);
+    for frame in [first, second] {
+        store::write_incident_file(&made, std::path::Path::new(frame)).unwrap();
+    }
+    std::fs::write(log, "a log").unwrap();
+    for (arguments, to) in [
+        (&["explain", first][..], first),
+        (&["compare", first, second], second),
+        (&["profile", "--diff", first, second], first),
+        (&["profile", "--diff", log, log], log),
+        (&["queries", log], log),
+        (&["queries", "--diff", part, part], log),
+    ] {
+        let before = std::fs::read(to).unwrap();
+        let arguments = [arguments, &["--html", to]].concat();
+        one_line_with(2, &arguments, &["give another name to --html"]);
+        assert_eq!(std::fs::read(to).unwrap(), before, "{arguments:?}");
+    }
+}
+
 /// Another server than the one that is named must not be shown in its place.
 #[test]
 fn a_view_of_recordings_takes_no_address_of_a_server() {
