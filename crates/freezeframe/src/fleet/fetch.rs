@@ -19,6 +19,7 @@ use crate::config::Config;
 const AHEAD_MS: i64 = 400 * 86_400_000;
 
 pub(super) fn run(args: &FleetFetch) -> Result<ExitCode> {
+    cli::file_only("--output", args.output.as_deref())?;
     let config = Config::load(args.config.as_deref())?;
     let ca_file = args.access.ca_file.as_deref();
     let (url, access) = match &args.url {

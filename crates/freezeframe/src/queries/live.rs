@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
-use cli::output;
+use cli::{output, usage};
 use model::{Absent, QueryDigest, QueryMethod, Reason};
 use recorder::Target;
 use recorder::packets::{
@@ -45,9 +45,9 @@ const AFTER_STOP: Duration = Duration::from_millis(800);
 /// `queries --live TIME`.
 pub(crate) fn run(args: &Queries) -> Result<ExitCode> {
     if args.since.is_some() || args.until.is_some() {
-        bail!(
+        return Err(usage(anyhow!(
             "--since and --until work only with logs; --live watches a running server from now on"
-        );
+        )));
     }
     let config = Config::load(args.live.server.config.as_deref())?;
     let listening = Listening {

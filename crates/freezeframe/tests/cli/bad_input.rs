@@ -245,11 +245,22 @@ fn a_file_is_never_called_like_standard_output() {
         &["export", frame, "-o", "-"],
         &["export", frame, "--pt-stalk", "-"],
         &["support-bundle", "-o", "-"],
+        &["fleet", "fetch", "x", "-o", "-"],
         &["profile", "--html", "-"],
         &["profile", "--diff", frame, frame, "--html", "-"],
     ] {
         one_line_with(2, arguments, &["not written to standard output"]);
     }
+}
+
+/// Logs have times; a running server is watched from now on.
+#[test]
+fn a_running_server_is_asked_for_no_time_that_is_over() {
+    one_line_with(
+        2,
+        &["queries", "--live", "5s", "--since", "10m"],
+        &["work only with logs"],
+    );
 }
 
 /// There is no other copy of what is read.
