@@ -14,9 +14,9 @@ const COLUMNS: [Column; 6] = [
     Column::text("AREA", 8, 0),
     Column::rest("WHAT", 20),
     Column::number("NOW", 11, 0),
-    Column::number("USUAL", 11, 0),
+    Column::number("USUAL", 11, 1),
     Column::number("CHANGE", 9, 0),
-    Column::text("LAST MINUTE", STRIP, 1),
+    Column::text("LAST MINUTE", STRIP, 2),
 ];
 
 /// What is shown of a host: area, words, signal or pattern.
