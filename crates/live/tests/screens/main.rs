@@ -133,6 +133,29 @@ fn every_screen_at_three_sizes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Whose head is cut has no room for what stands below it.
+#[test]
+fn no_column_of_a_table_is_cut_on_a_narrow_terminal() {
+    let model = fixture::model();
+    let is_head = |line: &&str| {
+        let mut chars = line.chars();
+        !line.trim().is_empty() && chars.all(|c| c.is_ascii_uppercase() || " ()~".contains(c))
+    };
+    let mut heads = 0;
+    for columns in (60..=120).step_by(6) {
+        for presses in ["2", "3", "4t", "5", "6", "7", "8", "9"] {
+            let (mut state, size) = (State::new(&model, false), (columns, 24));
+            keys(&model, &mut state, &typed(presses), size);
+            let shown = text(&cells(&model, &state, size, Palette::Off));
+            for head in shown.lines().filter(is_head) {
+                heads += 1;
+                assert!(!head.contains('~'), "{columns} columns: {shown}");
+            }
+        }
+    }
+    assert!(heads > 60, "{heads}");
+}
+
 #[test]
 fn without_colours_there_are_none_and_with_them_two() {
     let model = fixture::model();
