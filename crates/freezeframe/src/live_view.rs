@@ -113,6 +113,12 @@ fn history_path(args: &LiveView, config: &Config) -> Result<Option<PathBuf>> {
                 .map(Some)
         }
         [one] if recorded::history_label(one).is_some() => Ok(Some(one.clone())),
+        // A recorder's directory, as after --dir.
+        [one] if one.is_dir() && !recorded::histories(one).is_empty() => {
+            let only = only_recorded(one);
+            only.map_or_else(|| recorded::history(one, None), Ok)
+                .map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -277,5 +283,26 @@ mod tests {
         std::fs::create_dir_all(&of_target).unwrap();
         std::fs::write(of_target.join("history-shop.db"), "").unwrap();
         assert!(!records_nothing(&args, &config));
+    }
+
+    #[test]
+    fn a_recorder_s_directory_is_its_history_with_or_without_a_word_before_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_str().unwrap();
+        let found = |line: &[&str]| {
+            let Command::Live(args) = Cli::parse_from(line).command else {
+                unreachable!()
+            };
+            history_path(&args, &Config::default()).ok().flatten()
+        };
+        let named = ["freezeframe", "live", path];
+        assert_eq!(found(&named), None, "captures");
+        let history = dir.path().join("history-3306.db");
+        std::fs::write(&history, "").unwrap();
+        assert_eq!(found(&named), Some(history.clone()));
+        assert_eq!(
+            found(&["freezeframe", "live", "--dir", path]),
+            Some(history)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The incident that is meant where none is named: the newest.
+//! The incident that is meant where its file is not named: the newest, or one by its name.
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,28 @@ pub(crate) fn newest(dir: &Path, else_name: &str) -> Result<PathBuf> {
         output::note(&format!("{error}; it is left out, and may be newer"));
     }
     Ok(newest)
+}
+
+/// The same of a recorder's directory that is named in the place of an incident; nothing where it is none.
+pub(crate) fn of_recorder(path: &Path) -> Result<Option<PathBuf>> {
+    if !path.is_dir() || recorded::histories(path).is_empty() {
+        return Ok(None);
+    }
+    let path = newest(path, "the file of an incident")?;
+    output::note(&format!("the newest incident there: {}", path.display()));
+    Ok(Some(path))
+}
+
+/// The file of an incident that is named as alerts and lists of a fleet name it; nothing where there is none, or a file of
+/// that name.
+pub(crate) fn called(dir: &Path, name: &Path) -> Option<PathBuf> {
+    let is_name = name.components().count() == 1 && !name.exists();
+    let all = is_name.then(|| recorded::frames(dir).ok()).flatten()?;
+    let found = all.into_iter().find(|path| {
+        path.file_name() == Some(name.as_os_str()) || path.file_stem() == Some(name.as_os_str())
+    })?;
+    output::note(&format!("its file: {}", found.display()));
+    Some(found)
 }
 
 /// The newest, and what is wrong with those that cannot be read.
@@ -72,6 +94,13 @@ mod tests {
         store::write_incident_file(&made, &whole).unwrap();
         let (newest, unread) = told(dir.path()).unwrap();
         assert_eq!(newest, whole);
+        for name in ["3306-20261119T031200Z", "3306-20261119T031200Z.frame"] {
+            assert_eq!(called(dir.path(), Path::new(name)), Some(whole.clone()));
+        }
+        for name in ["3306", "-", "x/3306-20261119T031200Z"] {
+            assert_eq!(called(dir.path(), Path::new(name)), None, "{name}");
+        }
+        assert_eq!(called(dir.path(), &whole), None, "it is there");
         assert!(unread.len() == 1 && unread[0].contains("20261120T031200Z.frame"));
     }
 }

@@ -23,7 +23,7 @@ use crate::captures::{self, OpenedCaptures, OpenedInput, STALK_COLLECTION};
 use crate::config::Config;
 use crate::fleet::known::{KnownInFleet, known};
 use crate::fleet::store_url;
-use crate::newest::newest;
+use crate::newest::{called, newest, of_recorder};
 use crate::no_loss::refuse_loss;
 use crate::{causes, of_service, shell};
 
@@ -41,7 +41,16 @@ pub(crate) fn run(args: &Explain) -> Result<ExitCode> {
     let fleet = fleet.transpose().map_err(cli::usage)?;
     let paths = match args.paths.is_empty() && args.at.is_none() {
         true => vec![newest_incident(&config)?],
-        false => args.paths.clone(),
+        false => match args.paths.as_slice() {
+            [one] => {
+                let meant = match of_recorder(one)? {
+                    None => called(&config.directory(None), one),
+                    found => found,
+                };
+                vec![meant.unwrap_or_else(|| one.clone())]
+            }
+            several => several.to_vec(),
+        },
     };
     if let Some(page) = &args.html {
         refuse_loss("--html", page, &paths)?;

@@ -10,7 +10,7 @@ use store::read_incident;
 
 use crate::args::Fix;
 use crate::config::Config;
-use crate::newest::newest;
+use crate::newest::{called, newest, of_recorder};
 use crate::{causes, explain, of_service};
 
 /// A cause, and where it was found.
@@ -60,7 +60,10 @@ impl SelectedCause {
 /// Nothing when the incident names no cause, which is said.
 pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>> {
     let path = match &args.what {
-        Some(text) if Path::new(text).exists() => PathBuf::from(text),
+        Some(text) if Path::new(text).exists() => {
+            let path = PathBuf::from(text);
+            of_recorder(&path)?.unwrap_or(path)
+        }
         Some(text) => {
             if let Some(cause) = causes::catalogue().get(text) {
                 if args.cause.as_ref().is_some_and(|other| other != text) {
@@ -68,13 +71,16 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
                 }
                 return Ok(Some(by_name(cause)));
             }
-            if text.contains('/') || text.ends_with(".frame") {
-                bail!("{text}: no such incident");
+            match called(&config.directory(None), Path::new(text)) {
+                Some(path) => path,
+                None if text.contains('/') || text.ends_with(".frame") => {
+                    bail!("{text}: no such incident")
+                }
+                None => bail!(
+                    "'{text}' is neither an incident nor the id of a cause{}",
+                    alike(text)
+                ),
             }
-            bail!(
-                "'{text}' is neither an incident's file nor the id of a cause{}",
-                alike(text)
-            );
         }
         None => match &args.cause {
             Some(id) => match causes::catalogue().get(id) {

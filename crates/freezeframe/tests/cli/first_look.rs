@@ -71,6 +71,28 @@ fn a_capture_without_a_finding_says_what_would_decide() {
     assert!(!brief.contains("Fix:"), "{brief}");
 }
 
+/// Who knows the directory alone means the last stall in it.
+#[test]
+fn a_recorder_s_directory_stands_for_its_newest_incident() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    incident(dir.path(), "3306", 0, 30_000);
+    incident(dir.path(), "3306", 3_600_000, 2_000);
+    for beside in ["history-3306.db", "stalls.jsonl"] {
+        std::fs::write(dir.path().join(beside), "").unwrap();
+    }
+    let output = run(&["explain", folder]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let mut frames = crate::harness::files(dir.path());
+    frames.retain(|name| name.ends_with(".frame"));
+    let newest = frames.iter().max().unwrap();
+    let told = format!("the newest incident there: {folder}/{newest}\n");
+    assert!(said.ends_with(&told), "{said}");
+    let brief = String::from_utf8(output.stdout).unwrap();
+    assert!(brief.starts_with("users felt  "), "{brief}");
+}
+
 #[test]
 fn a_stall_whose_file_is_still_to_come_is_told() {
     let dir = tempfile::tempdir().unwrap();
