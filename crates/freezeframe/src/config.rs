@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use recorder::{FreeMin, RecorderConfig};
 use serde::Deserialize;
 use server::TlsMode;
@@ -141,7 +141,7 @@ impl Config {
             return Ok(Self::default());
         };
         let path = path.as_path();
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let text = std::fs::read_to_string(path).map_err(|error| unread(path, &error))?;
         let config: Self = match toml::from_str(&text) {
             Ok(config) => config,
             Err(error) => bail!("{}:{}", path.display(), error_position(&text, &error)),
@@ -287,9 +287,32 @@ fn default_dir() -> PathBuf {
         .join("freezeframe")
 }
 
+/// What is wrong with a file that cannot be read. The usual one is read by every command, and may be root's alone.
+fn unread(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let is_usual = path == Path::new(DEFAULT_PATH);
+    let to_do = match is_usual && error.kind() == std::io::ErrorKind::PermissionDenied {
+        true => "; use sudo, or --config /dev/null to do without it",
+        false => "",
+    };
+    anyhow!("{}: {error}{to_do}", path.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_usual_file_that_only_root_may_read_is_no_end() {
+        let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let told = unread(Path::new(DEFAULT_PATH), &refused).to_string();
+        assert!(
+            told.ends_with("--config /dev/null to do without it"),
+            "{told}"
+        );
+        let own = unread(Path::new("own.toml"), &refused).to_string();
+        assert_eq!(own, format!("own.toml: {refused}"));
+        assert!(Config::load(Some(Path::new("/dev/null"))).is_ok());
+    }
 
     fn error_of(text: &str) -> String {
         let dir = tempfile::tempdir().unwrap();
