@@ -47,7 +47,7 @@ fn found(dir: &Path, else_name: &str) -> Result<(PathBuf, Vec<String>)> {
         )
     })?;
     let count = files.len();
-    let mut newest = None;
+    let mut newest: Option<(i64, PathBuf)> = None;
     let mut unread = Vec::new();
     for path in files {
         match read_summary(&path) {
@@ -58,11 +58,13 @@ fn found(dir: &Path, else_name: &str) -> Result<(PathBuf, Vec<String>)> {
             Err(error) => unread.push(error.to_string()),
         }
     }
-    match (newest, unread.first()) {
-        (Some((_, path)), _) => Ok((path, unread)),
-        (None, None) => bail!("no incidents in {}; name {else_name}", dir.display()),
-        (None, Some(error)) if count == 1 => bail!("{error}; name {else_name}"),
-        (None, Some(error)) => bail!(
+    if let Some((_, path)) = newest {
+        return Ok((path, unread));
+    }
+    match unread.first() {
+        None => bail!("no incidents in {}; name {else_name}", dir.display()),
+        Some(error) if count == 1 => bail!("{error}; name {else_name}"),
+        Some(error) => bail!(
             "{}: none of its {count} incidents can be read ({error}); name {else_name}",
             dir.display()
         ),
