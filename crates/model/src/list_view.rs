@@ -230,7 +230,7 @@ mod tests {
         let long = ["123456789012345", "1234567890123456789", "0.00000000000001"];
         let many = (0..4000_u32).map(|one| {
             let places = one as usize % 10;
-            format!("{:.places$}", f64::from(one) * 1234.567_891_23)
+            format!("{:.places$}", f64::from(one) * 1_234.567_891_23)
         });
         let all = odd.into_iter().chain(long).map(str::to_owned).chain(many);
         for text in all {
