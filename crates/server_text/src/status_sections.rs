@@ -86,12 +86,12 @@ fn offset_behind(line: &str, text: &str) -> usize {
 
 /// Where the rules of a text stand, each with the end of its line. They are looked for as dashes: most lines have none.
 fn rules(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let finder = memmem::Finder::new("---");
+    let (bytes, finder) = (text.as_bytes(), memmem::Finder::new("---"));
     let mut behind = 0;
     let lines = iter::from_fn(move || {
-        let dashes = behind + finder.find(text[behind..].as_bytes())?;
-        let start = memrchr(b'\n', text[..dashes].as_bytes()).map_or(0, |before| before + 1);
-        let length = memchr(b'\n', text[dashes..].as_bytes());
+        let dashes = behind + finder.find(bytes.get(behind..)?)?;
+        let start = memrchr(b'\n', bytes.get(..dashes)?).map_or(0, |before| before + 1);
+        let length = memchr(b'\n', bytes.get(dashes..)?);
         behind = length.map_or(text.len(), |length| dashes + length + 1);
         Some(start..behind)
     });
