@@ -126,27 +126,22 @@ impl Catalogue {
         let (mut own, mut problems) = read_all(files, Compiled::Now);
         // Who names a cause that is left out is left out with it.
         let builtin = Self::builtin();
-        loop {
-            let is_there = |id: &str| builtin.get(id).is_some() || own.contains_key(id);
-            let dangling: Vec<(String, Vec<CatalogueError>)> = own
-                .iter()
-                .map(|(id, file)| (id.clone(), dangling(file, is_there)))
-                .filter(|(_, found)| !found.is_empty())
-                .collect();
-            if dangling.is_empty() {
-                break;
+        let own_ids = loop {
+            let ids: BTreeSet<String> = own.keys().cloned().collect();
+            own.retain(|_, file| {
+                let found = dangling(file, |id| builtin.get(id).is_some() || ids.contains(id));
+                problems.extend_from_slice(&found);
+                found.is_empty()
+            });
+            if own.len() == ids.len() {
+                break ids;
             }
-            for (id, found) in dangling {
-                own.remove(&id);
-                problems.extend(found);
-            }
-        }
+        };
         let replaced = own
             .keys()
             .filter(|id| builtin.get(id).is_some())
             .cloned()
             .collect();
-        let own_ids: BTreeSet<String> = own.keys().cloned().collect();
         let catalogue = match own.is_empty() {
             true => Self {
                 causes: Cow::Borrowed(builtin.causes()),
