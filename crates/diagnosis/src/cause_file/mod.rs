@@ -14,6 +14,7 @@ use toml::Spanned;
 use self::raw::RawCause;
 use self::sign::Side;
 use crate::cause::{ANY_CAUSE, Advice, Cause, LookAlike};
+use crate::functions::explained;
 use crate::names::Compiled;
 use crate::verdict::Remedy;
 use expression::ExpressionError;
@@ -105,9 +106,8 @@ impl Reader<'_> {
 
     /// In characters, from 1.
     fn column(&self, at: usize) -> usize {
-        let head = self.text.as_bytes().get(..at).unwrap_or_default();
-        let begin = memchr::memrchr(b'\n', head).map_or(0, |end| end + 1);
-        let before = self.text.get(begin..at).unwrap_or_default();
+        let head = self.text.get(..at).unwrap_or_default();
+        let before = head.rsplit('\n').next().unwrap_or_default();
         1 + before.chars().count()
     }
 
@@ -144,7 +144,8 @@ impl Reader<'_> {
     }
 
     /// What is wrong within an expression, where it stands in the file.
-    fn within(&self, text: &Spanned<String>, key: &str, error: &ExpressionError) -> CatalogueError {
+    fn within(&self, text: &Spanned<String>, key: &str, error: ExpressionError) -> CatalogueError {
+        let error = explained(error);
         // An escape in a basic string makes the two texts differ.
         let written = self.text.get(text.span()).unwrap_or_default();
         let head: String = text.get_ref().chars().take(error.column - 1).collect();

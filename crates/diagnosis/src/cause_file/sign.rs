@@ -4,7 +4,6 @@ use toml::Spanned;
 
 use super::raw::RawSign;
 use super::{MISSING, Read, Reader, is_id};
-use crate::functions::explain_unknown;
 use crate::human::Show;
 use crate::measure::{Call, FactTest, Limits, Need, Sign, SignalsTest, Taken, Test, Wanted};
 use crate::moments::Over;
@@ -168,14 +167,11 @@ impl Reader<'_> {
     }
 
     fn measure(&self, raw: &RawSign, text: &Spanned<String>) -> Read<Test> {
-        let misread = |error| self.within(text, "measure", &error);
+        let misread = |error| self.within(text, "measure", error);
         if let Some(call) = Call::parse(text.get_ref(), self.compiled).map_err(misread)? {
             return Ok(Test::Call(call));
         }
-        let expression = Expression::parse(text.get_ref()).map_err(|mut error| {
-            explain_unknown(&mut error);
-            misread(error)
-        })?;
+        let expression = Expression::parse(text.get_ref()).map_err(misread)?;
         let patterns = expression.patterns();
         if patterns.is_empty() && expression.first_fact().is_none() {
             return Err(self.at(text, "measure", "measures nothing"));
@@ -235,10 +231,7 @@ impl Reader<'_> {
         let list = list.as_ref().map(|list| list.get_ref().as_slice());
         let list = list.unwrap_or_default().iter();
         list.map(|text| {
-            Condition::parse(text.get_ref()).map_err(|mut error| {
-                explain_unknown(&mut error);
-                self.within(text, key, &error)
-            })
+            Condition::parse(text.get_ref()).map_err(|error| self.within(text, key, error))
         })
         .collect()
     }

@@ -39,9 +39,9 @@ pub(crate) fn find(name: &str) -> Option<(&'static Kind, &'static Known)> {
 }
 
 /// Says of a name that an expression does not know what the functions of other evidence make of it.
-pub(crate) fn explain_unknown(error: &mut ExpressionError) {
+pub(crate) fn explained(mut error: ExpressionError) -> ExpressionError {
     let Some(name) = error.unknown.take() else {
-        return;
+        return error;
     };
     if find(&name).is_some() {
         error.problem = format!("{name} stands alone: it is all of a measure");
@@ -50,4 +50,5 @@ pub(crate) fn explain_unknown(error: &mut ExpressionError) {
         let names: Vec<&str> = functions.map(|known| known.name).collect();
         error.problem += &format!(", and alone {}", names.join(", "));
     }
+    error
 }
