@@ -93,7 +93,7 @@ pub(crate) fn test(sign: &Sign, evidence: &Evidence) -> Outcome {
     let mut unknown = BTreeSet::new();
     for one in &measured {
         match judge(sign, one) {
-            Judged::Holds { value, limit } => {
+            Judged::Holds(value, limit) => {
                 let is_better = best.is_none_or(|(_, most, _)| {
                     let order = value.total_cmp(&most);
                     match sign.limits.wants_high() {
@@ -167,10 +167,8 @@ fn witness(sign: &Sign, one: &Measured, value: f64, limit: f64, evidence: &Evide
 
 /// A number against its limits.
 enum Judged {
-    Holds {
-        value: f64,
-        limit: f64,
-    },
+    /// The number, and the limit that is told.
+    Holds(f64, f64),
     /// The limit does not hold.
     Not(Other),
     /// The names of what is missing; none when only the time before the onset is.
@@ -236,14 +234,10 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
     }
     let relative = limits.times_baseline.or(limits.at_most_times_baseline);
     let absolute = limits.above.or(limits.below);
-    let Some(times) = relative else {
-        return match absolute {
-            Some(limit) => Judged::Holds { value, limit },
-            None => Judged::Unknown(missing),
-        };
-    };
-    match (one.baseline, absolute) {
-        (Some(baseline), _) => {
+    match (relative, one.baseline, absolute) {
+        (None, _, Some(limit)) => Judged::Holds(value, limit),
+        (None, _, None) => Judged::Unknown(missing),
+        (Some(times), Some(baseline), _) => {
             let limit = times * baseline;
             let holds = if limits.wants_high() {
                 value >= limit
@@ -252,14 +246,11 @@ fn judge(sign: &Sign, one: &Measured) -> Judged {
                 value <= limit && baseline > 0.0
             };
             match holds {
-                true => Judged::Holds {
-                    value,
-                    limit: absolute.unwrap_or(limit),
-                },
+                true => Judged::Holds(value, absolute.unwrap_or(limit)),
                 false => not(Other::Baseline(value, baseline)),
             }
         }
-        (None, Some(limit)) if limits.baseline_optional => Judged::Holds { value, limit },
-        (None, _) => Judged::Unknown(BTreeSet::new()),
+        (_, None, Some(limit)) if limits.baseline_optional => Judged::Holds(value, limit),
+        (_, None, _) => Judged::Unknown(BTreeSet::new()),
     }
 }
