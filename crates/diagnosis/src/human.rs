@@ -32,10 +32,7 @@ const LONG_SECONDS: f64 = 600.0;
 pub fn show(value: f64, how: Show) -> String {
     match how {
         Show::Percent => format!("{} %", plain(round(value * 100.0))),
-        Show::PerSecond => match scaled(value, 1000.0, &["", "k", "M", "G"]) {
-            (number, "") => format!("{number}/s"),
-            (number, prefix) => format!("{number} {prefix}/s"),
-        },
+        Show::PerSecond => format!("{}/s", show(value, Show::Count)),
         Show::Milliseconds if round(value).abs() < 1000.0 => {
             format!("{} ms", plain(round(value)))
         }
