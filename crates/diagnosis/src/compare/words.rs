@@ -74,24 +74,21 @@ fn by_side(row: &SignalChange) -> Option<String> {
 
 /// Why, of one signal.
 pub(super) fn reason(row: &SignalChange) -> String {
-    let held = |share: Option<f64>| share.map(percent);
     let mut out = match row.fate {
         Fate::NotMeasured => format!("{}: measured on one side only", row.title),
         Fate::NotThere => format!("{}: no sign of the cause on either side", row.title),
         _ => brief(row),
     };
-    if let (Some(before), Some(after)) = (held(row.before.held), held(row.after.held))
-        && row.fate != Fate::NotThere
-        && by_side(row).is_none()
-    {
+    if row.fate == Fate::NotThere || by_side(row).is_some() {
+        return out;
+    }
+    if let Some((before, after)) = row.held() {
+        let (before, after) = (percent(before), percent(after));
         out.push_str(&format!(
             "; a sign of the cause in {before} of the readings before and {after} after"
         ));
     }
-    if let Some(p) = row.p_adjusted.filter(|_| row.role == Role::Deciding)
-        && row.fate != Fate::NotThere
-        && by_side(row).is_none()
-    {
+    if let Some(p) = row.p_adjusted.filter(|_| row.role == Role::Deciding) {
         out.push_str(&match p {
             p if p < 0.001 => "; p < 0.001".to_owned(),
             p => format!("; p = {p:.3}"),
