@@ -80,24 +80,17 @@ fn of_cause(before: &Subject, after: &Subject, cause: &Cause) -> Vec<SignalChang
         let mut of_id = rows.iter().filter(|(sign, _)| sign.id == id);
         of_id.any(|(_, row)| both(row))
     };
+    let stands_in = |need: &Need| matches!(need, Need::InsteadOf(other) if !has(other));
+    let needed = |sign: &Sign| sign.need.is_needed() || stands_in(&sign.need);
     let decides: Vec<bool> = rows
         .iter()
-        .map(|(sign, row)| {
-            both(row)
-                && match &sign.need {
-                    Need::Necessary | Need::OneOf(_) => true,
-                    Need::InsteadOf(other) => !has(other),
-                    Need::Optional => false,
-                }
-        })
+        .map(|(sign, row)| both(row) && needed(sign))
         .collect();
     let any = decides.contains(&true);
     for ((sign, row), decides) in rows.iter_mut().zip(decides) {
-        let stands_in = !any && sign.counts && both(row);
-        row.role = match decides || stands_in {
-            true => Role::Deciding,
-            false => Role::Supporting,
-        };
+        if decides || (!any && sign.counts && both(row)) {
+            row.role = Role::Deciding;
+        }
         row.group = match &sign.need {
             Need::Necessary => sign.id.clone(),
             Need::OneOf(group) => format!("one of {group}"),
@@ -263,15 +256,12 @@ fn numbers(readings: &Readings) -> SideNumbers {
 /// Several signals are several chances to be wrong: the deciding ones share the error among them. Of one that is on
 /// neither side nothing is said.
 fn adjust(rows: &mut [SignalChange]) {
-    let (mut decide, values): (Vec<&mut SignalChange>, Vec<f64>) = rows
+    let (values, decide): (Vec<f64>, Vec<&mut SignalChange>) = rows
         .iter_mut()
         .filter(|row| row.role == Role::Deciding && !row.is_not_there())
-        .filter_map(|row| {
-            let chance = row.chance()?;
-            Some((row, chance))
-        })
+        .filter_map(|row| Some((row.chance()?, row)))
         .unzip();
-    for (row, p) in decide.iter_mut().zip(bootstrap::holm(&values)) {
+    for (row, p) in decide.into_iter().zip(bootstrap::holm(&values)) {
         row.p_adjusted = Some(p);
     }
 }
