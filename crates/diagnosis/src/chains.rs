@@ -88,16 +88,11 @@ fn behind_commits<'s, 'i: 's>(causes: &[&Cause], scene: impl Fn() -> &'s Scene<'
 /// holder at work, that names `root` and not `effect`.
 fn leads(chain: &WaitChain, effect: &Cause, root: &Cause, evidence: &Evidence) -> bool {
     let mut links = chain.links.iter();
-    let Some(at) = links.position(|link| names_lock(effect, &link.lock)) else {
-        return false;
-    };
-    let [crowd, further @ ..] = chain.links.get(at..).unwrap_or_default() else {
-        return false;
-    };
-    if names_lock(root, &crowd.lock) {
+    let crowd = links.find(|link| names_lock(effect, &link.lock));
+    if crowd.is_none_or(|crowd| names_lock(root, &crowd.lock)) {
         return false;
     }
-    let by_lock = further.iter().any(|link| names_lock(root, &link.lock));
+    let by_lock = links.any(|further| names_lock(root, &further.lock));
     let holder = chain.links.last().and_then(|link| link.holder.as_ref());
     // A holder at what the effect itself looks for in a holder, such as the leader of a group commit in
     // its own fsync, is no other cause.
