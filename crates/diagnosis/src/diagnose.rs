@@ -11,7 +11,7 @@ use crate::idle::idle;
 use crate::judge::{Judgement, Trial, Turned};
 use crate::named::AllNamed;
 use crate::once::once;
-use crate::verdict::{Finding, Level, Rejected, Verdict};
+use crate::verdict::{Level, Rejected, Verdict};
 use crate::{FINDINGS_MAX, advice, chains, mechanism, rank, sentence, suspicion};
 
 /// Causes without a necessary sign that are told when there is no finding, at the most.
@@ -59,7 +59,13 @@ fn diagnosed(evidence: &Evidence, catalogue: &Catalogue) -> Verdict {
     let scene = || scene.get_or_init(|| Scene::new(evidence));
     let seen = chains::effects(&findings, catalogue, evidence, scene);
     let mut findings = rank::rank(findings, catalogue, &seen);
-    who(&mut findings, catalogue, scene);
+    for finding in &mut findings {
+        if let Some(cause) = catalogue.get(&finding.cause)
+            && !cause.advice.is_empty()
+        {
+            advice::fit(finding, cause, scene());
+        }
+    }
     let sentence =
         sentence::found(&findings).unwrap_or_else(|| sentence::nothing(incident, &unjudged));
     let folded = findings.split_off(findings.len().min(FINDINGS_MAX));
@@ -71,21 +77,6 @@ fn diagnosed(evidence: &Evidence, catalogue: &Catalogue) -> Verdict {
         rejected,
         absent: once(incident.absent.iter().map(|timed| timed.absent.clone())),
         sources: Vec::new(),
-    }
-}
-
-/// Says of each finding who did it, and in its remedy what to do about these.
-fn who<'s, 'i: 's>(
-    findings: &mut [Finding],
-    catalogue: &Catalogue,
-    scene: impl Fn() -> &'s Scene<'i>,
-) {
-    for finding in findings {
-        if let Some(cause) = catalogue.get(&finding.cause)
-            && !cause.advice.is_empty()
-        {
-            advice::fit(finding, cause, scene());
-        }
     }
 }
 
