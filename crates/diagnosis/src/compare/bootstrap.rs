@@ -98,7 +98,7 @@ impl Blocks {
         }
         let length = values.len();
         let mean = values.iter().sum::<f64>() / length as f64;
-        let block = block_length(values, mean);
+        let block = block_of(values);
         let mut sums = Vec::with_capacity(2 * length + 1);
         let mut sum = 0.0;
         sums.push(sum);
@@ -150,16 +150,11 @@ fn student(freedom: f64) -> f64 {
         + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * freedom.powi(3))
 }
 
-/// The length of a block of these values.
-pub(super) fn block_of(values: &[f64]) -> usize {
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    block_length(values, mean)
-}
-
 /// The block length of Politis and White for the circular bootstrap of a mean, at least 1.
-fn block_length(values: &[f64], mean: f64) -> usize {
+pub(super) fn block_of(values: &[f64]) -> usize {
     let length = values.len();
     let n = length as f64;
+    let mean = values.iter().sum::<f64>() / n;
     let covariance = |lag: usize| -> f64 {
         let ahead = values.iter().skip(lag);
         let sum: f64 = values
