@@ -36,16 +36,6 @@ impl Value {
         }
     }
 
-    /// A text of our own, or one of the few that a setting may have.
-    pub(super) fn of_text(text: impl Into<String>) -> Self {
-        Self::of_number(f64::NAN, text.into())
-    }
-
-    /// A text that may name a host, a path, a program.
-    pub(super) fn of_name(text: impl Into<String>) -> Self {
-        Self::of_both(text, HIDDEN)
-    }
-
     pub(super) fn of_both(text: impl Into<String>, shared: impl Into<String>) -> Self {
         Self {
             number: f64::NAN,
@@ -98,12 +88,14 @@ fn number(number: f64) -> Read<Value> {
     Ok(Value::of_number(number, number.to_string()))
 }
 
-fn text(text: impl Into<String>) -> Read<Value> {
-    Ok(Value::of_text(text))
+/// A text of our own, or one of the few that a setting may have.
+pub(super) fn text(text: impl Into<String>) -> Read<Value> {
+    Ok(Value::of_number(f64::NAN, text.into()))
 }
 
-fn name(name: impl Into<String>) -> Read<Value> {
-    Ok(Value::of_name(name))
+/// A text that may name a host, a path, a program.
+pub(super) fn name(name: impl Into<String>) -> Read<Value> {
+    Ok(Value::of_both(name, HIDDEN))
 }
 
 /// Processors that `cpu.max` allows: so many microseconds of each period.

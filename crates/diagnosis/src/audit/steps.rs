@@ -110,11 +110,10 @@ impl Step {
                 Self::Tell(ends, text) => {
                     let mut severity = None;
                     for (of, tests) in ends {
-                        let is_true = all(tests, look, &known)?;
-                        match severity {
-                            None if !is_true => break,
-                            _ if is_true => severity = Some(*of),
-                            _ => {}
+                        match all(tests, look, &known)? {
+                            true => severity = Some(*of),
+                            false if severity.is_none() => break,
+                            false => {}
                         }
                     }
                     if let Some(severity) = severity {
@@ -190,10 +189,8 @@ impl What {
             }
             Self::Text(name) => match special::named(name) {
                 Some(special) => special(look),
-                None => look.fact(name).map(|text| match is_of_few(name) {
-                    true => Value::of_text(text),
-                    false => Value::of_name(text),
-                }),
+                None if is_of_few(name) => special::text(look.fact(name)?),
+                None => special::name(look.fact(name)?),
             },
             Self::Words(words) => {
                 let filled = filled(words, known);
