@@ -183,13 +183,18 @@ impl<'a> Evidence<'a> {
             if self.incident.is_imported() || self.incident.stall.is_request_only() {
                 return None;
             }
-            let lists = self.processlists.iter();
-            let in_stall = lists.filter(|(at, _)| self.tells_of_stall(*at, *at));
-            let mut active: Vec<u64> = in_stall.map(|(_, list)| list.active()).collect();
+            let mut active: Vec<u64> = self.lists_of_stall().map(ListView::active).collect();
             active.sort_unstable();
             let middle = active.get(active.len().checked_sub(1)? / 2).copied()?;
             (1..=FEW_MAX).contains(&middle).then_some(middle as f64)
         })
+    }
+
+    /// The processlists that tell of the stall, oldest first.
+    pub(crate) fn lists_of_stall(&self) -> impl Iterator<Item = &ListView<'a>> {
+        let lists = self.processlists.iter();
+        let told = lists.filter(|(at, _)| self.tells_of_stall(*at, *at));
+        told.map(|(_, list)| list)
     }
 
     /// The lists of waits for latches, oldest first.

@@ -313,10 +313,7 @@ fn threads(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
 
 fn sessions(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
-    for (at, list) in &evidence.processlists {
-        if !evidence.tells_of_stall(*at, *at) {
-            continue;
-        }
+    for list in evidence.lists_of_stall() {
         for (state, count) in list.by_state.iter().filter(|(state, _)| !state.is_empty()) {
             let entry = Lexicon::get().lookup(Kind::State, state);
             if entry.is_some_and(|entry| entry.role == Role::Idle) {

@@ -185,10 +185,7 @@ impl Sessions {
             longest >= OLD_SECONDS
                 || (longest >= SOME_SECONDS && waits().count() as u64 * 2 >= others)
         };
-        let lists = evidence.processlists.iter();
-        lists
-            .filter(|(at, _)| evidence.tells_of_stall(*at, *at))
-            .any(|(_, list)| hangs(list))
+        evidence.lists_of_stall().any(hangs)
     }
 }
 
