@@ -253,14 +253,11 @@ fn count_stack(meanings: &Meanings, counted: &mut Counted, stack: StackId, count
 /// The server's samples, and those of everything else. Where nothing tells them apart, all are the server's.
 fn profiles(evidence: &Evidence, meanings: &Meanings) -> [Counted; 2] {
     let mut by_stack: [BTreeMap<u32, u64>; 2] = Default::default();
-    for profile in &evidence.incident.stacks.profiles {
-        if !evidence.tells_of_stall(profile.from, profile.to) {
-            continue;
-        }
-        for row in &profile.counts {
-            let of = &mut by_stack[usize::from(!row.server)];
-            *of.entry(row.stack.0).or_default() += row.count;
-        }
+    let profiles = evidence.incident.stacks.profiles.iter();
+    let told = profiles.filter(|one| evidence.tells_of_stall(one.from, one.to));
+    for row in told.flat_map(|one| &one.counts) {
+        let of = &mut by_stack[usize::from(!row.server)];
+        *of.entry(row.stack.0).or_default() += row.count;
     }
     if by_stack[0].is_empty() {
         by_stack.swap(0, 1);
@@ -316,10 +313,9 @@ fn sessions(evidence: &Evidence) -> Counted {
     for list in evidence.lists_of_stall() {
         for (state, count) in list.by_state.iter().filter(|(state, _)| !state.is_empty()) {
             let entry = Lexicon::get().lookup(Kind::State, state);
-            if entry.is_some_and(|entry| entry.role == Role::Idle) {
-                continue;
+            if entry.is_none_or(|entry| entry.role != Role::Idle) {
+                counted.seen(Kind::State, state, count);
             }
-            counted.seen(Kind::State, state, count);
         }
         // One that was killed and is still there undoes something, or waits where nobody looks at the flag.
         let killed = list.by_command.count("Killed");
@@ -333,23 +329,21 @@ fn sessions(evidence: &Evidence) -> Counted {
 
 fn waits(evidence: &Evidence) -> Counted {
     let mut counted = Counted::default();
-    for (_, list) in evidence.semaphores() {
-        for wait in list {
-            counted.all += 1;
-            let place = wait.asked_at.clone();
-            let file = place.split(' ').next().unwrap_or_default();
-            counted.name(Kind::Place, &place, 1);
-            let latch = wait.wait.lock_name.as_deref();
-            if let Some(latch) = latch {
-                counted.name(Kind::Latch, latch, 1);
-            }
-            // The latch is one thing; the place that asks for it is any of its victims.
-            let lexicon = Lexicon::get();
-            let by_latch = latch.and_then(|name| Some((name, lexicon.lookup(Kind::Latch, name)?)));
-            let told = by_latch.or_else(|| Some((file, lexicon.lookup(Kind::Place, file)?)));
-            if let Some((name, entry)) = told {
-                counted.meaning(entry, name, 1);
-            }
+    for wait in evidence.semaphores().iter().flat_map(|(_, list)| list) {
+        counted.all += 1;
+        let place = wait.asked_at.as_str();
+        let file = place.split(' ').next().unwrap_or_default();
+        counted.name(Kind::Place, place, 1);
+        let latch = wait.wait.lock_name.as_deref();
+        if let Some(latch) = latch {
+            counted.name(Kind::Latch, latch, 1);
+        }
+        // The latch is one thing; the place that asks for it is any of its victims.
+        let lexicon = Lexicon::get();
+        let by_latch = latch.and_then(|name| Some((name, lexicon.lookup(Kind::Latch, name)?)));
+        let told = by_latch.or_else(|| Some((file, lexicon.lookup(Kind::Place, file)?)));
+        if let Some((name, entry)) = told {
+            counted.meaning(entry, name, 1);
         }
     }
     counted
