@@ -139,7 +139,7 @@ impl<'a> Evidence<'a> {
             baseline_is_after: calm_after.is_some(),
             every: match stall.length() <= SLICE_MS {
                 true => steps(stall, SLICE_STEP_MS, begin),
-                false => slices(stall, begin),
+                false => steps(stall, SLICE_MS, begin),
             },
             slices_and_after: with_after(stall, reach, begin),
             processlists,
@@ -414,11 +414,7 @@ fn after_begin(from: Millis, to: Millis) -> Window {
 fn with_after(stall: Window, reach: Window, begin: fn(Millis, Millis) -> Window) -> Vec<Window> {
     let alone = stall.length() < SLICE_MS && stall.to < reach.to;
     let alone = alone.then(|| begin(stall.from, stall.to)).into_iter();
-    alone.chain(slices(reach, begin)).collect()
-}
-
-fn slices(stall: Window, window: fn(Millis, Millis) -> Window) -> Vec<Window> {
-    steps(stall, SLICE_MS, window)
+    alone.chain(steps(reach, SLICE_MS, begin)).collect()
 }
 
 /// Windows of this length, a step apart.
@@ -461,7 +457,7 @@ mod tests {
     #[test]
     fn slices_cover_the_stall_and_are_limited() {
         let window = Window::new;
-        let slices = |stall| super::slices(stall, after_begin);
+        let slices = |stall| steps(stall, SLICE_MS, after_begin);
         assert_eq!(slices(window(10, 4_010)), [window(11, 4_010)]);
         assert_eq!(
             slices(window(0, 7_500)),
