@@ -112,15 +112,12 @@ impl Template {
                     out.push_str(&text);
                 }
                 Part::Optional(parts) => {
-                    let inside: Option<Vec<String>> = parts
-                        .iter()
-                        .map(|part| match part {
-                            Part::Text(text) => Some(text.clone()),
-                            Part::Place(place) => filled(*place, filling, how),
-                            Part::Optional(_) => None,
-                        })
-                        .collect();
-                    out.push_str(&inside.unwrap_or_default().concat());
+                    let inside = parts.iter().map(|part| match part {
+                        Part::Text(text) => Some(text.clone()),
+                        Part::Place(place) => filled(*place, filling, how),
+                        Part::Optional(_) => None,
+                    });
+                    out.extend(inside.collect::<Option<String>>());
                 }
             }
         }
