@@ -79,14 +79,11 @@ fn waited_behind(
     status: &InnodbStatus,
     holders: Vec<&ActiveTransaction>,
 ) -> Vec<Actor> {
-    let lock = waited_for(status);
-    let actors = holders.into_iter().map(|one| {
-        let mut actor = scene.actor_of_transaction(one);
-        if let Some((lock, waiters)) = &lock {
-            actor.lock = Some(lock.clone());
-            actor.waiters = Some(*waiters);
-        }
-        actor
+    let (lock, waiters) = waited_for(status).unzip();
+    let actors = holders.into_iter().map(|one| Actor {
+        lock: lock.clone(),
+        waiters,
+        ..scene.actor_of_transaction(one)
     });
     actors.collect()
 }
