@@ -337,12 +337,11 @@ fn profile_share(look: &Look, functions: &[&str]) -> Read<f64> {
         })
     };
     let (mut all, mut hit) = (0_u64, 0_u64);
-    for row in look.stacks.profiles.iter().flat_map(|p| &p.counts) {
-        if row.server {
-            all = all.saturating_add(row.count);
-            if book.stack(row.stack).frames.iter().any(named) {
-                hit = hit.saturating_add(row.count);
-            }
+    let rows = look.stacks.profiles.iter().flat_map(|p| &p.counts);
+    for row in rows.filter(|row| row.server) {
+        all = all.saturating_add(row.count);
+        if book.stack(row.stack).frames.iter().any(named) {
+            hit = hit.saturating_add(row.count);
         }
     }
     if all < SAMPLES_MIN {

@@ -101,10 +101,8 @@ pub(super) fn functions(before: &Subject, after: &Subject) -> Vec<Change> {
         let mut all = 0.0;
         let inside = |profile: &&Profile| subject.holds(profile.from, profile.to);
         let profiles = stacks.profiles.iter().filter(inside);
-        for row in profiles.flat_map(|profile| &profile.counts) {
-            if !row.server {
-                continue;
-            }
+        let rows = profiles.flat_map(|profile| &profile.counts);
+        for row in rows.filter(|row| row.server) {
             all += row.count as f64;
             let innermost = stacks.table.frames_of(row.stack).next();
             let name = innermost.map_or("(no frames)", |frame| frame.name.as_str());

@@ -172,10 +172,8 @@ fn counted(test: &Lock, evidence: &Evidence, table: &LockTable) -> (f64, Option<
     let mut sum = 0.0;
     let mut largest = 0.0;
     let mut name = None;
-    for row in rows.filter(|row| test.lock.is_match(&row.name)) {
-        if !test.holder.is_empty() && !is_held(&test.holder, evidence, table, row) {
-            continue;
-        }
+    let rows = rows.filter(|row| test.lock.is_match(&row.name));
+    for row in rows.filter(|row| is_held(&test.holder, evidence, table, row)) {
         let part = part(test, row);
         let value = part
             * match test.counting {
@@ -218,7 +216,7 @@ fn part(test: &Lock, row: &LockRow) -> f64 {
         .map_or(0.0, |of| sum(true, of) / sum(false, of))
 }
 
-/// Whether a holder of the lock, or one further down a chain from it, is the one that is asked for.
+/// Whether a holder of the lock, or one further down a chain from it, is the one that is asked for, if one is.
 fn is_held(
     patterns: &[NamePattern],
     evidence: &Evidence,
@@ -231,10 +229,8 @@ fn is_held(
         links.unwrap_or_default().iter()
     });
     let chained = further.filter_map(|link| link.holder.as_ref());
-    row.holders
-        .iter()
-        .chain(chained)
-        .any(|holder| is_it(patterns, evidence, holder))
+    let mut holders = row.holders.iter().chain(chained);
+    patterns.is_empty() || holders.any(|holder| is_it(patterns, evidence, holder))
 }
 
 /// Whether a holder is the one that is asked for.
