@@ -210,10 +210,9 @@ impl Reader<'_> {
     }
 
     fn words(&self, text: &Option<Spanned<String>>, key: &str) -> Option<String> {
-        text.as_ref().map(|text| {
-            self.text(text, key);
-            text.get_ref().clone()
-        })
+        let text = text.as_ref()?;
+        self.text(text, key);
+        Some(text.get_ref().clone())
     }
 
     fn releases(&self, text: &Option<Spanned<String>>, key: &str) -> Read<Releases> {
