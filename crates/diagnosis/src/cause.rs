@@ -51,6 +51,11 @@ impl Cause {
         self.advice.iter().map(|one| one.who.as_str())
     }
 
+    /// Whether it follows from whatever makes a server slow.
+    pub(crate) fn follows_from_all(&self) -> bool {
+        self.effect_of.iter().any(|id| id == ANY_CAUSE)
+    }
+
     /// A finding of it, without what speaks for it.
     pub(crate) fn finding(&self, level: Level, confidence: f64) -> Finding {
         Finding {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use crate::catalogue::Catalogue;
-use crate::cause::{ANY_CAUSE, Cause};
+use crate::cause::Cause;
 use crate::chains::Effect;
 use crate::named::AllNamed;
 use crate::verdict::{Finding, Level, Relation};
@@ -193,11 +193,6 @@ impl Link {
     }
 }
 
-/// Whether it follows from whatever makes a server slow.
-fn follows_from_all(cause: &Cause) -> bool {
-    cause.effect_of.iter().any(|id| id == ANY_CAUSE)
-}
-
 fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -> Vec<Link> {
     let link = |one: &Effect| Link::new(&one.effect, Kind::SeenEffectOf, &one.root);
     let mut links: Vec<Link> = seen.iter().map(link).collect();
@@ -216,8 +211,9 @@ fn links(findings: &[Finding], catalogue: &Catalogue, seen: &BTreeSet<Effect>) -
             let names = |list: &[String]| list.contains(&other.cause);
             // Of two that follow from whatever it is, the less sure one follows from the other.
             let any = || {
-                let is_root = !catalogue.get(&other.cause).is_some_and(follows_from_all);
-                follows_from_all(cause) && (is_root || stronger_first(other, finding).is_lt())
+                let root = catalogue.get(&other.cause);
+                let is_root = !root.is_some_and(Cause::follows_from_all);
+                cause.follows_from_all() && (is_root || stronger_first(other, finding).is_lt())
             };
             let mut add = |kind| links.push(Link::new(&cause.id, kind, &other.cause));
             if names(&cause.aggravates) {

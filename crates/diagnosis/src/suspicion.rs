@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogue;
-use crate::cause::{ANY_CAUSE, Cause};
+use crate::cause::Cause;
 use crate::evidence::Evidence;
 use crate::judge;
 use crate::measure::Sign;
@@ -229,8 +229,7 @@ pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
 pub(crate) fn explains(suspicion: &Finding, symptom: &Cause) -> bool {
     let is_seen =
         |witness: &Witness| witness.id != LIKENESS && witness.source != Seen::Sentences.source();
-    let follows = symptom.effect_of.iter().any(|id| id == ANY_CAUSE);
-    follows && suspicion.witnesses.iter().any(is_seen)
+    symptom.follows_from_all() && suspicion.witnesses.iter().any(is_seen)
 }
 
 fn among<'c>(causes: &[&'c Cause], is: impl Fn(&Cause) -> bool) -> Vec<&'c Cause> {
@@ -317,7 +316,7 @@ impl Weights {
             .collect();
         // What follows from anything is in many a story that is not about it.
         let order = |(weight, cause, said): &(f64, &Cause, Said)| {
-            let is_symptom = cause.effect_of.iter().any(|id| id == ANY_CAUSE);
+            let is_symptom = cause.follows_from_all();
             let is_near = said.iter().all(|(_, one)| one.id.contains(OF_LAYER));
             let near = if is_near { NEAR_SHARE } else { 1.0 };
             weight * near * if is_symptom { SYMPTOM_SHARE } else { 1.0 }
