@@ -170,7 +170,8 @@ pub(crate) fn number_of_fact(incident: &Incident, name: &str, word: Option<&str>
     Some(f64::from(u8::from(has)))
 }
 
-fn only(name: &str) -> Missing {
+/// This name alone is missing.
+pub(crate) fn only(name: &str) -> Missing {
     Rc::new(BTreeSet::from([name.to_owned()]))
 }
 

@@ -1,8 +1,6 @@
 //! A sign, and what it measures.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use expression::{Condition, Expression};
@@ -270,6 +268,7 @@ pub(crate) trait Function: fmt::Debug + Send + Sync {
 }
 
 /// What a sign came to, before it is held against its limits.
+#[derive(Default)]
 pub(crate) struct Measured {
     /// In each window of the stall that is looked at.
     pub(crate) seen: Vec<Seen>,
@@ -293,10 +292,7 @@ impl Measured {
             seen,
             baseline,
             limits: sign.limits,
-            is_part: false,
-            each: None,
-            source: None,
-            since_start: false,
+            ..Self::default()
         }
     }
 
@@ -312,15 +308,12 @@ impl Measured {
     }
 
     /// The same of a number of sessions, of threads or of those that wait, where it may be that there are few at all.
-    pub(crate) fn of_crowd(self, evidence: &Evidence) -> Self {
-        match evidence.in_statements() {
+    pub(crate) fn of_crowd(mut self, evidence: &Evidence) -> Self {
+        if let Some(few) = evidence.in_statements() {
             // They cannot be a crowd: half of them is one.
-            Some(few) => Self {
-                limits: self.limits.up_to(few / 2.0),
-                ..self
-            },
-            None => self,
+            self.limits = self.limits.up_to(few / 2.0);
         }
+        self
     }
 
     /// The same of a part of what there was, in which one is what was shown.
@@ -362,7 +355,7 @@ pub(crate) fn met(number: f64, truth: Truth) -> Seen {
 }
 
 pub(crate) fn absent(name: &str) -> Seen {
-    Seen::Absent(Rc::new(BTreeSet::from([name.to_owned()])))
+    Seen::Absent(evaluate::only(name))
 }
 
 /// What a number was in one window.
