@@ -144,12 +144,6 @@ impl<'c> Trial<'c> {
     }
 }
 
-/// Only captures of other tools have such evidence.
-fn is_of_captures(names: &BTreeSet<String>) -> bool {
-    let of_captures = |name: &String| provenance::OF_CAPTURES_ALONE.contains(&name.as_str());
-    names.iter().any(of_captures)
-}
-
 /// A source that rises with any trouble.
 pub(crate) fn is_general(source: &str) -> bool {
     source_says(source) == Says::General
@@ -221,7 +215,8 @@ impl<'c> Tested<'c> {
                 Outcome::Holds(witness) => self.holding.push((one, witness)),
                 Outcome::Not(instead) => self.not.push((one, instead)),
                 Outcome::Unknown(names)
-                    if is_of_captures(&names) && !evidence.incident.is_imported() => {}
+                    if names.contains(provenance::OF_CAPTURES_ALONE)
+                        && !evidence.incident.is_imported() => {}
                 Outcome::Unknown(names) => self.unknown.push((one, names)),
             }
         }

@@ -20,8 +20,8 @@ pub(crate) fn source_of(name: &str) -> String {
     area_of(name).map_or(first, |area| area.source).to_owned()
 }
 
-/// Signals of other tools' captures that no recorder takes: it has the same in more detail, and lacks nothing.
-pub(crate) const OF_CAPTURES_ALONE: [&str; 1] = ["process.cpus"];
+/// The signal of other tools' captures that no recorder takes: it has the same in more detail, and lacks nothing.
+pub(crate) const OF_CAPTURES_ALONE: &str = "process.cpus";
 
 /// Names that are told of one source, at the most.
 const NAMES_MAX: usize = 3;
