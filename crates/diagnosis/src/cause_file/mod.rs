@@ -242,21 +242,19 @@ impl Reader<'_> {
     }
 
     fn references(&self, raw: &RawCause) -> Vec<(String, CatalogueError)> {
-        let relations = [
-            ("aggravates", &raw.aggravates),
-            ("effect_of", &raw.effect_of),
-        ];
-        let related = relations
-            .iter()
-            .flat_map(|(key, ids)| ids.iter().map(move |id| (*key, id)))
-            .filter(|(key, id)| *key != "effect_of" || id.get_ref() != ANY_CAUSE);
+        let aggravated = raw.aggravates.iter().map(|id| ("aggravates", id));
+        // Any cause is none that must be there.
+        let is_one = |id: &&Spanned<String>| id.get_ref() != ANY_CAUSE;
+        let roots = raw.effect_of.iter().filter(is_one);
+        let roots = roots.map(|id| ("effect_of", id));
         let alike = raw
             .look_alike
             .iter()
             .map(Spanned::get_ref)
             .filter(|alike| !alike.external && !alike.cause.span().is_empty())
             .map(|alike| ("cause", &alike.cause));
-        related
+        aggravated
+            .chain(roots)
             .chain(alike)
             .filter_map(|(key, id)| {
                 if id.get_ref() == raw.id.get_ref() {
