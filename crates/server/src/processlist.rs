@@ -170,7 +170,7 @@ fn by_shown(counts: BTreeMap<String, u64>, shown: Shown) -> BTreeMap<String, u64
 
 /// The session that asked for a list that somebody shows: of those that ask for one the latest. It is not what the server was
 /// busy with, and its state is none of a client's.
-fn asker_of<'r>(rows: &'r [Row], shown: Shown) -> Option<&'r Row> {
+fn asker_of(rows: &[Row], shown: Shown) -> Option<&Row> {
     const BYTES_MAX: usize = 400;
     let reads = |statement: &str| {
         let begin = statement.get(..statement.floor_char_boundary(BYTES_MAX));
