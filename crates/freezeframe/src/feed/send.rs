@@ -205,7 +205,7 @@ mod tests {
     use fleet::row::{HealthRow, Seconds};
 
     use super::*;
-    use crate::feed::config::{FleetConfig, Seconds};
+    use crate::feed::config::{FleetConfig, Seconds as OfSeconds};
 
     /// What a server does with an insert.
     #[derive(Clone, Copy)]
@@ -399,7 +399,7 @@ mod tests {
             salt_file: "/x".into(),
             cluster: String::new(),
             spool_bytes: 1 << 20,
-            seconds: Seconds::Vital,
+            seconds: OfSeconds::Vital,
             frames: None,
         };
         (Sender::new(fleet), behind)
