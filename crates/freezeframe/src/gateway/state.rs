@@ -112,7 +112,7 @@ impl State {
     pub(super) fn set_aside(&self, why: &str) {
         if self.is_news("the store".to_owned()) {
             output::note(&format!(
-                "gateway: {why}; this batch is set aside and tried again, the others go on"
+                "gateway: {why}; this batch is set aside for later tries, the others go on"
             ));
         }
     }

@@ -106,7 +106,7 @@ fn metrics(state: &State, format: Format) -> String {
         (
             "gateway_aside_batches",
             "gauge",
-            "Batches that the store refuses as they are: each is tried again by itself.",
+            "Batches that the store refuses as they are: each waits apart for its next try.",
             waiting.aside as f64,
         ),
         (

@@ -20,7 +20,7 @@ impl Script {
     /// Reads values off the charts.
     pub(super) const REPORT: Self = Self {
         file: "report.js",
-        sha256: "pXKoz+t6H4dZ9U2lRrKJiTFZHLX5zPlVZDWYBzG/+xI=",
+        sha256: "u2zLqSeztjG0li8h+fabZOFCCgEEAGbkUwNyfpf0wRY=",
     };
     /// Draws flame graphs.
     pub(super) const FLAME: Self = Self {
