@@ -21,6 +21,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// What pt-stalk logs when it begins to collect.
 const TRIGGERED: &str = "Collect 1 triggered";
 
+/// pt-stalk takes the kernel's log of the last minute. What the scenario before left in it, such as a process that was
+/// killed for its memory, is none of this one's.
+const KERNEL_LOG: Duration = Duration::from_secs(62);
+
 /// How long it may take over its run time to end.
 const END_MAX: Duration = Duration::from_secs(30);
 
@@ -107,8 +111,30 @@ impl PtStalk {
     }
 }
 
+/// How long ago the kernel logged its latest line; nothing where that cannot be read.
+fn latest_kernel_line() -> Option<Duration> {
+    let log = Command::new("dmesg").output().ok()?;
+    let log = String::from_utf8_lossy(&log.stdout).into_owned();
+    let latest = log.lines().rev().find_map(|line| {
+        let (seconds, _) = line.strip_prefix('[')?.split_once(']')?;
+        seconds.trim().parse::<f64>().ok()
+    })?;
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let now: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    Duration::try_from_secs_f64(now - latest).ok()
+}
+
+/// Waits until no line of before is within [`KERNEL_LOG`].
+fn wait_for_kernel_log() {
+    let end = Instant::now() + KERNEL_LOG;
+    while Instant::now() < end && latest_kernel_line().is_some_and(|age| age < KERNEL_LOG) {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
 impl Watcher for PtStalk {
     fn start(&mut self, server: &PrivateServer) -> Result<()> {
+        wait_for_kernel_log();
         let collected = self.collected();
         if self.dir.exists() {
             std::fs::remove_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
