@@ -117,12 +117,12 @@ fn nothing_is_replaced_unasked() {
     one_line_with(
         2,
         &["explain", &frame, "--html", &frame],
-        &["kept.frame", "over an incident"],
+        &["kept.frame", "is not written over"],
     );
     one_line_with(
         2,
         &["explain", &ticket, "--html", &frame],
-        &["kept.frame", "over an incident"],
+        &["kept.frame", "is not written over"],
     );
     one_line_with(
         2,
@@ -206,17 +206,24 @@ fn compare_says_what_it_takes_and_how_to_get_it() {
 #[test]
 fn two_directories_on_one_page_are_two_stalls_or_said_to_be_one() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = |name: &str, minute: &str| {
+    let folder = |name: &str, begin: u32| {
         let folder = dir.path().join(name);
         std::fs::create_dir(&folder).unwrap();
-        let line = |second| format!("{minute}:{second}Z 0 [Warning] Too many connections\n");
-        let lines = line("00") + &line("20");
-        std::fs::write(folder.join("error.log"), lines).unwrap();
+        let list = |second| {
+            format!(
+                "TS {}.001 2026-11-20 03:12:0{second}\n*************************** 1. row ***************************\n\
+                 Id: 5\nUser: app\nHost: web\ndb: shop\nCommand: Query\nTime: 5{second}\n\
+                 State: Waiting for table metadata lock\nInfo: ALTER TABLE t ADD b int\n",
+                begin + second
+            )
+        };
+        let lists: String = (0..3).map(list).collect();
+        std::fs::write(folder.join("processlist"), lists).unwrap();
         folder.to_str().unwrap().to_owned()
     };
-    let first = folder("first", "2026-11-20T03:12");
-    let second = folder("second", "2026-11-20T03:12");
-    let later = folder("later", "2026-11-21T05:40");
+    let first = folder("first", 1_795_144_320);
+    let second = folder("second", 1_795_144_320);
+    let later = folder("later", 1_795_239_600);
     let output = run(&["explain", &first, &later, "--html", "-"]);
     let said = String::from_utf8(output.stderr).unwrap();
     let page = String::from_utf8(output.stdout).unwrap();

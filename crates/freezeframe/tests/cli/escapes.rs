@@ -74,7 +74,7 @@ fn captures() -> Vec<(&'static str, String)> {
             "Thread {id} (Thread 0x7f{id} (LWP {id}) \"n{h}\"):\n#0  0x00007f in f{h} () from /lib/l{h}.so\n#1  0x00007f in g{h} (a=\"{h}\") at x{h}.c:1\n\n"
         )
     });
-    let folded = format!("mysqld{h};main{h};do_{h} 7\nmysqld;main;x 3\n");
+    let folded = format!("mysqld{h};main{h};do_{h} 7\nmysqld;main;do_x 3\n");
     let slow = format!(
         "# Time: 2026-11-20T12:00:00.000000Z\n# User@Host: u{h}[u{h}] @ h{h} [10.0.0.1]  Id: 7\n\
          # Query_time: 1.0  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nuse d{h};\n\

@@ -78,6 +78,7 @@ fn has_functions(stack: &str) -> bool {
         frame.contains(is_sign)
             || frame.contains("::")
             || frame.starts_with("0x")
+            || *frame == "main"
             || Lexicon::get().lookup(Kind::Function, frame).is_some()
     };
     let frames = stack.split(';').skip(1);
