@@ -2,7 +2,10 @@
 
 use super::names::{host_, program, user_};
 use super::pseudonyms::{NameKind, Pseudonyms};
-use super::{line, names, paths, setting_words, settings, text, well_known, wordwise};
+use super::{line, names, paths, setting_words, settings, text, variables, well_known, wordwise};
+
+/// Stands for a number of somebody's.
+const GONE: &str = "?";
 
 /// Areas of facts that are settings: of the server and of the kernel.
 const SETTINGS: [&str; 2] = ["variables.", "sysctl."];
@@ -11,6 +14,13 @@ const SETTINGS: [&str; 2] = ["variables.", "sysctl."];
 pub(super) fn rename(pseudonyms: &mut Pseudonyms<'_>, name: &str, value: &str) -> String {
     let setting = SETTINGS.iter().find_map(|area| name.strip_prefix(area));
     if let Some(setting) = setting {
+        // What a number is of is told by its name, and that goes: a row of a table may have been read for a setting.
+        let is_number = value
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b".-".contains(&byte));
+        if is_number && !value.is_empty() && variables::is_somebodys(name) {
+            return GONE.to_owned();
+        }
         let renamed = settings::of_fact(pseudonyms, setting, value);
         return pseudonyms.sweep(&renamed).into_owned();
     }
