@@ -186,6 +186,8 @@ fn read(lines: &[Line<'_>]) -> Read {
                 true => command.rsplit('/').next().unwrap_or(command),
                 false => command,
             });
+            // `MYSQL_PWD=… mysql`: no name of a program has a sign in it that gives a value.
+            let command = command.map(|command| command.split('=').next().unwrap_or(command));
             let share = head.cell(&words, &["%CPU", "CPU%"]).and_then(number);
             if let Some((command, share)) = command.zip(share)
                 && of_print < PROCESSES_MAX
@@ -327,5 +329,10 @@ mod tests {
         assert!(is_top_row(row));
         let capture = read(&clean::lines(row));
         assert_eq!(capture.values("process.cpus"), [1.01]);
+        let row = row.replace("/usr/sbin/mysqld --user=mysql", "MYSQL_PWD=hunter2 mysql");
+        assert_eq!(
+            read(&clean::lines(&row)).values("top.MYSQL_PWD.cpus"),
+            [1.01]
+        );
     }
 }
