@@ -62,6 +62,15 @@ pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
+/// An address of a program that takes its login in it, without that: `mysql://root:…@db1/` is `mysql://…@db1/`. A
+/// recorder's mistakes stand in the journal.
+fn without_login(part: &str) -> Option<String> {
+    let (scheme, rest) = part.split_once("://")?;
+    let (_, host) = rest.rsplit_once('@')?;
+    let host = host.split('?').next().unwrap_or_default();
+    Some(format!("{scheme}://…@{host}"))
+}
+
 /// The text about wrong arguments, which has lines of its own, with what was said on one line each time.
 fn in_lines(text: String, said: impl Iterator<Item = String>) -> String {
     // The text's own lines end as what is nothing but line feeds would.
@@ -71,11 +80,15 @@ fn in_lines(text: String, said: impl Iterator<Item = String>) -> String {
     said.fold(text, |text, argument| {
         // Of `--name=value` either may be quoted alone.
         let parts = argument.split_once('=');
+        let parts = parts.filter(|(name, _)| !name.contains("://"));
         let parts = parts.map_or(vec![argument.as_str()], |(name, value)| vec![name, value]);
         parts
             .into_iter()
-            .filter(is_odd)
-            .fold(text, |text, part| text.replace(part, &output::plain(part)))
+            .fold(text, |text, part| match without_login(part) {
+                Some(bare) => text.replace(part, &output::plain(&bare)),
+                None if is_odd(&part) => text.replace(part, &output::plain(part)),
+                None => text,
+            })
     })
 }
 
@@ -150,6 +163,20 @@ mod tests {
         assert_eq!(
             told("invalid value 'a\n\tb' for '--sort'", &["--sort=a\n\tb"]),
             "invalid value 'a\\n\\tb' for '--sort'"
+        );
+        assert_eq!(
+            told(
+                "error: unexpected argument 'mysql://root:hunter2@db1/x?password=hunter2' found",
+                &["record", "mysql://root:hunter2@db1/x?password=hunter2"]
+            ),
+            "error: unexpected argument 'mysql://…@db1/x' found"
+        );
+        assert_eq!(
+            told(
+                "error: unexpected argument '--dsn' found; see https://x",
+                &["--dsn=http://u:p@h"]
+            ),
+            "error: unexpected argument '--dsn' found; see https://x"
         );
         // The text's own lines stay.
         assert_eq!(told("one\ntwo", &["two", "x=y", "\n"]), "one\ntwo");
