@@ -8,10 +8,10 @@ use fleet::row::{Phase, SignalRow, StackKind, VerdictKind};
 use fleet::sqlite::{Inserted, Store};
 use fleet::value::Value;
 use model::{
-    Clock, Counted, Fact, FrameSide, Incident, Profile, ProfileCount, QueryClass, QueryDigest,
-    QueryMeasure, QueryMethod, Reading, RunState, Server, SnapshotMeta, SnapshotMethod, StackEnd,
-    StackEvidence, StackFrame, StackTable, Stall, ThreadRun, TimedDigest, TimedFact, Timeline,
-    Trigger, Unit, Window,
+    Absent, Clock, Counted, Fact, FrameSide, Incident, Profile, ProfileCount, QueryClass,
+    QueryDigest, QueryMeasure, QueryMethod, Reading, Reason, RunState, Server, SnapshotMeta,
+    SnapshotMethod, StackEnd, StackEvidence, StackFrame, StackTable, Stall, ThreadRun, TimedAbsent,
+    TimedDigest, TimedFact, Timeline, Trigger, Unit, Window,
 };
 
 pub const SALT: &[u8] = b"a salt of thirty-two bytes or so";
@@ -453,6 +453,51 @@ fn a_new_signal_gives_the_rows_that_are_made_without_what_is_known() {
         assert!(!has_name, "{signal}");
         let is_there = made.signals.iter().any(|row| row.signal == signal);
         assert_eq!(is_there, !signal.contains("carolyn"), "{signal}");
+    }
+}
+
+/// The same of a value of a fact and of an absence.
+#[test]
+fn a_new_fact_gives_the_rows_that_are_made_without_what_is_known() {
+    let begin = ZERO_MS / 1000;
+    let mut names = KnownNames::new(SALT);
+    let mut history = incident("db1");
+    minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+    for (name, value) in [
+        ("variables.innodb_io_capacity", "301"),
+        ("variables.report_host", "carolyn-db"),
+        ("variables.innodb_io_capacity", "302"),
+        ("variables.innodb_flush_method", "fsync"),
+        ("variables.log_error", "/var/log/carolyn.err"),
+        ("host.kernel", "6.1.0-carolyn"),
+        ("thp.enabled", "madvise"),
+    ] {
+        history.facts.push(TimedFact {
+            at: 1,
+            fact: Fact {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            },
+        });
+        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{name}");
+        let told = format!("{:?}", made.host.settings);
+        assert!(!told.contains("carolyn"), "{told}");
+    }
+    for what in ["stacks", "locks of carolyn@db1", "profile"] {
+        history.absent.push(TimedAbsent {
+            first: 1,
+            last: 1,
+            count: 1,
+            absent: Absent::new(what, Reason::Failed, "it ended with 2"),
+        });
+        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{what}");
+        let told = format!("{:?}", made.health.absent);
+        assert!(!told.contains("carolyn"), "{told}");
+        assert_eq!(told.contains(what), !what.contains("carolyn"), "{told}");
     }
 }
 

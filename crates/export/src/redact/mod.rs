@@ -44,8 +44,9 @@ mod tests;
 use std::net::IpAddr;
 
 use model::{
-    Callers, Clock, Counted, Incident, Profile, ProfileCount, QueryDigest, SemaphoreWait, Series,
-    StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun, Timeline, Trigger,
+    Absent, Callers, Clock, Counted, Fact, Incident, Profile, ProfileCount, QueryDigest,
+    SemaphoreWait, Series, StackEvidence, StackFrame, StackTable, Text, TextKind, ThreadRun,
+    TimedText, Timeline, Trigger,
 };
 
 pub(crate) use foreign::Foreign;
@@ -122,20 +123,56 @@ pub fn redact(incident: &Incident, salt: &[u8], also: &str) -> Result<Redacted, 
     Err(Unredactable::TooManyNames)
 }
 
-/// Whether none of these signals has a name of anybody's in it: a redaction leaves each as it is, and meets no name that it
-/// would look for elsewhere. For whoever knows all else of an incident; much less work than to redact that again.
-pub fn are_nobodys<'a>(signals: impl IntoIterator<Item = &'a str>) -> bool {
+/// What came to an incident of which all else is known.
+#[derive(Debug, Clone, Default)]
+pub struct Newcomers<'a> {
+    /// Signals by their names.
+    pub signals: Vec<&'a str>,
+    /// Facts with their values.
+    pub facts: Vec<&'a Fact>,
+    /// Evidence that could not be taken.
+    pub absent: Vec<&'a Absent>,
+}
+
+/// Whether none of these has a name of anybody's in it: a redaction leaves each as it is, and meets no name that it would
+/// look for elsewhere. Much less work than to redact the incident again.
+pub fn are_nobodys(new: &Newcomers<'_>) -> bool {
     let nothing = crate::stalk::empty_incident();
     // With fewer words of the server than an incident has: what is in doubt is somebody's.
     let mut pseudonyms = Pseudonyms::new(&nothing, &[], "");
-    let mut signals = signals.into_iter();
-    signals.all(|signal| {
-        states::is_servers(&pseudonyms, signal) || series::rename(&mut pseudonyms, signal) == signal
-    }) && pseudonyms.len() == 0
+    let are_kept = new.signals.iter().all(|signal| {
+        states::is_servers(&pseudonyms, signal)
+            || series::rename(&mut pseudonyms, signal) == **signal
+    }) && new.facts.iter().all(|fact| {
+        values::rename(&mut pseudonyms, &fact.name, &fact.value) == fact.value
+            && names::variable(&mut pseudonyms, &fact.name) == fact.name
+    }) && new.absent.iter().all(|one| {
+        let mut renamed = (*one).clone();
+        absent(&mut pseudonyms, &mut renamed);
+        renamed == **one
+    });
+    are_kept && pseudonyms.len() == 0 && !pseudonyms.overflow
 }
 
 fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
-    let mut out = incident.clone();
+    // What is made anew below is not copied before: timeline, texts and stacks are most of an incident.
+    let mut out = Incident {
+        id: String::new(),
+        host: String::new(),
+        tool_version: incident.tool_version.clone(),
+        server: incident.server.clone(),
+        clock: incident.clock.clone(),
+        stall: incident.stall.clone(),
+        window: incident.window,
+        timeline: Timeline::default(),
+        texts: Vec::new(),
+        facts: incident.facts.clone(),
+        stacks: StackEvidence::default(),
+        queries: incident.queries.clone(),
+        mentions: incident.mentions.clone(),
+        known_words: incident.known_words.clone(),
+        absent: incident.absent.clone(),
+    };
     out.host = names::host_(pseudonyms, &incident.host);
     out.id = id(pseudonyms, &incident.id);
     out.server.label = label(pseudonyms, &incident.server.label);
@@ -156,9 +193,11 @@ fn pass(pseudonyms: &mut Pseudonyms<'_>, incident: &Incident) -> Incident {
         })
         .collect();
     out.timeline = timeline(pseudonyms, &incident.timeline);
-    for timed in &mut out.texts {
-        timed.text = text_(pseudonyms, &timed.text);
-    }
+    let texts = incident.texts.iter().map(|timed| TimedText {
+        at: timed.at,
+        text: text_(pseudonyms, &timed.text),
+    });
+    out.texts = texts.collect();
     for timed in &mut out.facts {
         timed.fact.value = values::rename(pseudonyms, &timed.fact.name, &timed.fact.value);
         timed.fact.name = names::variable(pseudonyms, &timed.fact.name);

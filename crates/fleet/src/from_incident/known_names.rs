@@ -1,11 +1,12 @@
 //! The names in a server's history and what stands for them, found out once.
 //!
 //! Calm has the same names from minute to minute. To look through its facts and signals for them takes longer than all else
-//! that is done with a minute; so it is done when a name, a value of a fact or an absence is met that was not there before.
+//! that is done with a minute; so it is done when a name, a value of a fact or an absence is met that was not there before
+//! and may be somebody's.
 
 use std::collections::{HashMap, HashSet};
 
-use export::redact::{self, Names};
+use export::redact::{self, Names, Newcomers};
 use model::{Absent, Fact, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
 
 use super::{Refused, redacted};
@@ -14,6 +15,10 @@ use crate::row::SignalRow;
 
 /// Signals that are remembered: programs and disks come and go. With more, only those of now are.
 const SIGNALS_MAX: usize = 8_192;
+
+/// The same of absences, and of the values of a fact.
+const ABSENT_MAX: usize = 512;
+const VALUES_MAX: usize = 16;
 
 /// What stands for the names in the history of one server, in a fleet with one salt.
 pub struct KnownNames {
@@ -114,23 +119,64 @@ impl Known {
         Some(renamed)
     }
 
-    /// Adds the signals that are new, where they are nobody's: a state that no session had before. Whether it did.
+    /// Adds what is new, where it is nobody's: a state that no session had before, a setting with another number. Whether
+    /// it did.
     fn learn(&mut self, history: &Incident) -> bool {
-        let series = history.timeline.series.iter();
-        let new: Vec<&str> = series
-            .map(|series| series.name.as_str())
-            .filter(|name| !self.signals.contains_key(*name))
-            .collect();
-        let is_clean = |name: &&str| self.names.find_in_text(name.as_bytes()).is_none();
-        let are_nobodys = !new.is_empty()
-            && self.signals.len() + new.len() <= SIGNALS_MAX
-            && redact::are_nobodys(new.iter().copied())
-            && new.iter().all(is_clean);
-        if are_nobodys {
-            let new = new.into_iter().map(|name| (name.to_owned(), None));
-            self.signals.extend(new);
+        let new = self.newcomers(history);
+        let is_clean = |text: &str| self.names.find_in_text(text.as_bytes()).is_none();
+        let (mut signals, mut facts) = (new.signals.iter(), new.facts.iter());
+        let mut absent = new.absent.iter();
+        let are_clean = signals.all(|name| is_clean(name))
+            && facts.all(|fact| is_clean(&fact.name) && is_clean(&fact.value))
+            && absent.all(|one| is_clean(&one.what) && is_clean(&one.detail));
+        let is_nothing = new.signals.is_empty() && new.facts.is_empty() && new.absent.is_empty();
+        if is_nothing || !are_clean || !self.has_room(&new) || !redact::are_nobodys(&new) {
+            return false;
         }
-        are_nobodys
+        let signals = new.signals.into_iter().map(|name| (name.to_owned(), None));
+        self.signals.extend(signals);
+        for fact in new.facts {
+            let values = self.facts.entry(fact.name.clone()).or_default();
+            if !values.iter().any(|(value, _)| *value == fact.value) {
+                values.push((fact.value.clone(), None));
+            }
+        }
+        let absent = new.absent.into_iter();
+        let absent = absent.map(|absent| (absent.clone(), absent.clone()));
+        self.absent.extend(absent);
+        true
+    }
+
+    /// What was not looked through.
+    fn newcomers<'a>(&self, history: &'a Incident) -> Newcomers<'a> {
+        let signals = history.timeline.series.iter();
+        let signals = signals.map(|series| series.name.as_str());
+        let facts = history.facts.iter().map(|timed| &timed.fact);
+        let absent = history.absent.iter().map(|timed| &timed.absent);
+        let is_known = |fact: &Fact| {
+            let mut values = self.facts.get(&fact.name).into_iter().flatten();
+            values.any(|(value, _)| *value == fact.value)
+        };
+        Newcomers {
+            signals: signals
+                .filter(|name| !self.signals.contains_key(*name))
+                .collect(),
+            facts: facts.filter(|fact| !is_known(fact)).collect(),
+            absent: absent
+                .filter(|absent| !self.absent.contains_key(*absent))
+                .collect(),
+        }
+    }
+
+    /// What is remembered has a bound. Above it is forgotten what is not of now.
+    fn has_room(&self, new: &Newcomers<'_>) -> bool {
+        let has_room = |fact: &&Fact| {
+            let values = self.facts.get(&fact.name);
+            values.is_none_or(|values| values.len() < VALUES_MAX)
+        };
+        self.signals.len() + new.signals.len() <= SIGNALS_MAX
+            && self.absent.len() + new.absent.len() <= ABSENT_MAX
+            && new.facts.iter().all(has_room)
     }
 
     /// Looks through a history, and through the signals that were known before: a program that is gone comes back.

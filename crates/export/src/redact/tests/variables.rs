@@ -5,7 +5,7 @@ use model::{
     TimedDigest, TimedFact, Unit, Window,
 };
 
-use super::super::redact;
+use super::super::{Newcomers, redact};
 use super::blank;
 
 /// Signals of one source, each read once.
@@ -189,7 +189,7 @@ fn a_signal_by_itself_is_nobodys_or_in_doubt() {
         "disk.nvme0n1.busy_ms",
         "filesystem./var/lib/mysql.used_share",
     ] {
-        assert!(super::super::are_nobodys([signal]), "{signal}");
+        assert!(are_nobodys(vec![signal]), "{signal}");
     }
     for signal in [
         "processlist.state.acme_shop",
@@ -200,7 +200,62 @@ fn a_signal_by_itself_is_nobodys_or_in_doubt() {
         "disk.acme-data.busy_ms",
         "filesystem./srv/acme.used_share",
     ] {
-        assert!(!super::super::are_nobodys([signal]), "{signal}");
-        assert!(!super::super::are_nobodys(["vmstat.pswpin", signal]));
+        assert!(!are_nobodys(vec![signal]), "{signal}");
+        assert!(!are_nobodys(vec!["vmstat.pswpin", signal]));
     }
+}
+
+#[test]
+fn a_fact_by_itself_is_nobodys_or_in_doubt() {
+    let is_nobodys = |name: &str, value: &str| {
+        let fact = model::Fact {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        super::super::are_nobodys(&Newcomers {
+            facts: vec![&fact],
+            ..Newcomers::default()
+        })
+    };
+    for (name, value) in [
+        ("variables.innodb_io_capacity", "301"),
+        ("variables.innodb_flush_method", "fsync"),
+        ("variables.datadir", "/var/lib/mysql/"),
+        ("sysctl.vm.swappiness", "60"),
+        ("thp.enabled", "madvise"),
+    ] {
+        assert!(is_nobodys(name, value), "{name} = {value}");
+    }
+    for (name, value) in [
+        ("variables.report_host", "db-7"),
+        ("variables.init_connect", "insert into acme values (1)"),
+        ("variables.datadir", "/srv/acme/"),
+        ("variables.acme_shop", "301"),
+        ("variables.log_error", "/var/log/mysql/acme.err"),
+        ("server.version", "11.4.2-MariaDB-acme"),
+        ("host.kernel", "6.1.0-acme"),
+    ] {
+        assert!(!is_nobodys(name, value), "{name} = {value}");
+    }
+}
+
+#[test]
+fn an_absence_by_itself_is_nobodys_or_in_doubt() {
+    let is_nobodys = |detail: &str| {
+        let absent = model::Absent::new("stacks", model::Reason::Permission, detail);
+        super::super::are_nobodys(&Newcomers {
+            absent: vec![&absent],
+            ..Newcomers::default()
+        })
+    };
+    assert!(is_nobodys("perf_event_paranoid is 3"));
+    assert!(!is_nobodys("/srv/acme/mysqld: no such file"));
+    assert!(!is_nobodys("user 'acme_app' has no right"));
+}
+
+fn are_nobodys(signals: Vec<&str>) -> bool {
+    super::super::are_nobodys(&Newcomers {
+        signals,
+        ..Newcomers::default()
+    })
 }
