@@ -10,8 +10,8 @@ use export::redact::{self, Names, Newcomers};
 use model::{Absent, Fact, Incident, Series, Server, TimedAbsent, TimedFact, Timeline};
 
 use super::{Refused, redacted};
-use crate::batch::{Batch, Token};
-use crate::row::SignalRow;
+use crate::batch::Batch;
+use crate::tables::SIGNALS;
 
 /// Signals that are remembered: programs and disks come and go. With more, only those of now are.
 const SIGNALS_MAX: usize = 8_192;
@@ -72,6 +72,8 @@ impl KnownNames {
         if renamed.is_none() {
             let known = Known::find_out(history, &self.salt, self.known.take())?;
             renamed = self.known.insert(known).rename(history);
+            // What is made of it now needs the room.
+            redact::forget_forms();
         }
         // It was found out of this history.
         renamed
@@ -260,14 +262,17 @@ impl Known {
     /// Refuses signals in which a name stands that was replaced. All other texts of a minute are few, and are searched as
     /// they come.
     fn check_signals(&self) -> Result<(), Refused> {
-        let mut batch = Batch::new(Token::default());
         for (name, other) in &self.signals {
-            batch.push(&SignalRow {
-                signal: other.as_ref().unwrap_or(name).clone(),
-                ..SignalRow::default()
-            });
+            let shown = other.as_ref().unwrap_or(name);
+            if let Some(leak) = self.names.find_in_text(shown.as_bytes()) {
+                return Err(Refused::Leak {
+                    leak,
+                    table: SIGNALS.name,
+                    column: "signal",
+                });
+            }
         }
-        redacted::check(&batch, &self.names)
+        Ok(())
     }
 }
 
