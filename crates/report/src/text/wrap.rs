@@ -24,7 +24,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
             _ => words.push(word.to_owned()),
         }
     }
-    fill(words.iter().map(String::as_str), width, "")
+    fill(words.iter().map(String::as_str), width)
 }
 
 fn is_number(word: &str) -> bool {
@@ -40,14 +40,38 @@ fn is_unit(word: &str) -> bool {
     UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']))
 }
 
-/// Breaks a command into lines that can still be typed as they stand: only between words outside
-/// quotes, with a backslash at the end where a shell reads it.
+/// Breaks a command into lines that can still be typed as they stand: between words outside quotes, with a backslash at
+/// the end where a shell reads it; within quotes at a blank, where a line feed is as good. What has no blank, such as a
+/// path, is never broken: the terminal does that, and gives it back whole to who copies it.
 pub(crate) fn wrap_command(command: &str, width: usize, shell: bool) -> Vec<String> {
-    fill(
-        quoted_words(command).into_iter(),
-        width,
-        if shell { " \\" } else { "" },
-    )
+    let continued = if shell { " \\" } else { "" };
+    let room = width.saturating_sub(columns(continued)).max(2);
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    let fits = |line: &str, word: &str| columns(line) + 1 + columns(word) <= room;
+    for word in quoted_words(command) {
+        if !line.is_empty() && fits(&line, word) {
+            line.push(' ');
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line) + continued);
+        }
+        for part in word.split(' ') {
+            if !line.is_empty() && !fits(&line, part) {
+                lines.push(std::mem::take(&mut line).trim_end().to_owned());
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(part);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
 }
 
 /// Cuts a text to `width` columns; a cut shows as "…" at the end where there is a column for it.
@@ -97,8 +121,8 @@ fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
         .collect()
 }
 
-fn fill<'a>(words: impl Iterator<Item = &'a str>, width: usize, continued: &str) -> Vec<String> {
-    let width = width.saturating_sub(columns(continued)).max(2);
+fn fill<'a>(words: impl Iterator<Item = &'a str>, width: usize) -> Vec<String> {
+    let width = width.max(2);
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in words {
@@ -111,7 +135,7 @@ fn fill<'a>(words: impl Iterator<Item = &'a str>, width: usize, continued: &str)
             continue;
         }
         if !line.is_empty() {
-            lines.push(std::mem::take(&mut line) + continued);
+            lines.push(std::mem::take(&mut line));
         }
         let mut taken = 0;
         for character in word.chars() {
@@ -172,6 +196,22 @@ mod tests {
             ["mysql -e \\", "'SET GLOBAL x = 1' \\", "db"]
         );
         assert_eq!(wrap_command("SET x = 1;", 5, false), ["SET x", "= 1;"]);
+        // A part of a path is no path.
+        assert_eq!(
+            wrap_command(
+                "freezeframe fix /work/3306-20261130T050433.211Z.frame",
+                30,
+                true
+            ),
+            [
+                "freezeframe fix \\",
+                "/work/3306-20261130T050433.211Z.frame"
+            ]
+        );
+        assert_eq!(
+            wrap_command("mysql -e 'SET GLOBAL x = 1' db", 14, true),
+            ["mysql -e \\", "'SET GLOBAL", "x = 1' db"]
+        );
     }
 
     #[test]
