@@ -39,8 +39,10 @@ impl PacketOptions {
     pub fn of_process(process: &ServerProcess) -> Option<Self> {
         let mut ports = Vec::new();
         let mut loopback_only = true;
+        // Where it is the only one, it is the server's own: a second server of a host may have any.
+        let has_usual = (process.tcp_ports.iter()).any(|(_, port)| !OTHER_PROTOCOLS.contains(port));
         for (address, port) in &process.tcp_ports {
-            if OTHER_PROTOCOLS.contains(port) {
+            if has_usual && OTHER_PROTOCOLS.contains(port) {
                 continue;
             }
             loopback_only &= is_loopback(*address);
@@ -70,4 +72,28 @@ impl PacketOptions {
 
 fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::target_process::tests::process;
+
+    #[test]
+    fn a_port_of_another_protocol_is_left_out_beside_the_server_s_own() {
+        let ports = |ports: &[u16]| {
+            let mut server = process(1, "/s", "/s", 0);
+            server.tcp_ports = ports
+                .iter()
+                .map(|port| (IpAddr::V4(Ipv4Addr::LOCALHOST), *port))
+                .collect();
+            PacketOptions::of_process(&server).map(|options| options.ports)
+        };
+        assert_eq!(ports(&[3306, 33060]), Some(vec![3306]));
+        // A second server of a host may have any port.
+        assert_eq!(ports(&[33061]), Some(vec![33061]));
+        assert_eq!(ports(&[]), None);
+    }
 }
