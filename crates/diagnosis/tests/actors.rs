@@ -106,6 +106,22 @@ fn the_transaction_in_front_is_named_with_its_locks_and_its_kill() {
     assert!(now[0].ends_with(": KILL 896"), "{now:?}");
 }
 
+/// The processlist is read at another moment than the status of InnoDB.
+#[test]
+fn times_of_a_session_and_of_its_transaction_are_of_one_moment() {
+    let text = status(&[WAITER, BLOCKER].concat());
+    let asleep = session(896, "Sleep", 43.0, "", "");
+    let waits = session(901, "Query", 32.0, "Updating", "update t set a = ?");
+    let lists = [(66, list(&[asleep, waits]))];
+    let mut incident = incident(&lists, &text);
+    // Without a time of day nobody knows how far they are apart.
+    incident.clock.wall_at_zero_ms = 1_795_000_000_000;
+    let (actors, _) = told("row-lock-pileup", &incident);
+    let blocker = actors.iter().find(|one| one.connection == Some(896));
+    let times = blocker.map(|one| (one.idle_seconds, one.transaction_seconds));
+    assert_eq!(times, Some((Some(41.0), Some(41.0))));
+}
+
 /// As MariaDB prints one whose connection is gone.
 const PREPARED: &str = "---TRANSACTION 790, ACTIVE (PREPARED) 44 sec recovered trx\n\
     4 lock struct(s), heap size 1128, 900 row lock(s), undo log entries 899\n";

@@ -7,7 +7,7 @@ use model::{OrderBy, ProbeOutcome, Window};
 use report::evidence::heat::{self, Cell};
 use report::{format, plain_words};
 
-use crate::model::{Model, RecorderState};
+use crate::model::{Model, RecorderState, RecordingKind, StallTimes};
 use crate::screens;
 use crate::source::Source;
 use crate::state::FlameOf;
@@ -232,7 +232,13 @@ fn slow_answers(model: &Model) -> Vec<Change> {
 /// Where the processors were in each stall, and where threads waited, against the time before: the flame graphs in a line
 /// each.
 fn flames(model: &Model) -> Vec<Change> {
-    let stalls = model.stalls.iter();
+    // While a stall is younger each reading of a recorder would tell of another moment.
+    let is_ripe = |stall: &&StallTimes| {
+        model.kind != RecordingKind::Recorder
+            || stall.end.is_some()
+            || model.last() >= stall.trigger.saturating_add(PROFILE_MS)
+    };
+    let stalls = model.stalls.iter().filter(is_ripe);
     let told = stalls.flat_map(|stall| {
         let end = stall.end.unwrap_or_else(|| model.last());
         let at = stall.trigger.saturating_add(PROFILE_MS).min(end);

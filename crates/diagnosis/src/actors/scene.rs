@@ -161,6 +161,15 @@ impl<'a> Scene<'a> {
         actor.connection = transaction.connection_id;
         actor.user = actor.user.or_else(|| transaction.user.clone());
         actor.host = actor.host.or_else(|| transaction.host.clone());
+        // What an actor is said to do is of one moment, and the list is of another: a statement is not older than its
+        // transaction.
+        let moments = self.list_ms.zip(self.innodb_ms);
+        let later = moments.map_or(0.0, |(list, innodb)| {
+            innodb.saturating_sub(list) as f64 / 1000.0
+        });
+        for time in [&mut actor.idle_seconds, &mut actor.running_seconds] {
+            *time = time.map(|seconds| (seconds + later).max(0.0));
+        }
         if !transaction.has_query {
             // The list is of another moment.
             actor.statement_class = None;

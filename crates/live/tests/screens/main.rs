@@ -461,6 +461,24 @@ fn lines_tell_what_the_pictures_show() {
     }
 }
 
+/// What a profile of a few seconds shows is another thing with each reading: it is told once, when it is whole.
+#[test]
+fn the_pictures_of_a_young_stall_are_not_told_yet() {
+    let mut model = fixture::model();
+    model.kind = RecordingKind::Recorder;
+    let last = model.last();
+    for stall in &mut model.stalls {
+        (stall.trigger, stall.end) = (last - 3_000, None);
+    }
+    let mut lines = String::new();
+    let print = |line: &str| {
+        lines += &format!("{line}\n");
+        Ok(())
+    };
+    live::plain(&mut live::Recording::new(model), print, || true).unwrap();
+    assert!(!lines.contains("percentage points"), "{lines}");
+}
+
 #[test]
 fn a_filter_that_cannot_be_read_leaves_the_last_one() {
     let model = fixture::model();
