@@ -70,6 +70,9 @@ pub(crate) fn find(args: &ServerArgs) -> Result<Live> {
         }),
         None => match target.and_then(|target| target.other_host) {
             Some(host) => bail!("the server runs on {host}: its threads can only be seen there"),
+            None if !rustix::process::geteuid().is_root() => bail!(
+                "the server's process was not found on this host, or cannot be seen by this user: use sudo, or name it with --pid"
+            ),
             None => bail!("the server's process was not found on this host; name it with --pid"),
         },
     }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Result, bail};
 use cli::{output, recorded};
 
 use crate::config::{Config, SERVICE_DIR};
@@ -14,6 +15,17 @@ pub(crate) fn directory(config: &Config, named: Option<&Path>) -> PathBuf {
         output::note(&hint);
     }
     config.directory(named)
+}
+
+/// The same for who only reads: where there is no directory at all, the hint is the whole answer.
+pub(crate) fn existing(config: &Config, named: Option<&Path>) -> Result<PathBuf> {
+    let dir = config.directory(named);
+    match hint(config, named) {
+        Some(hint) if !dir.exists() => bail!("{hint}"),
+        Some(hint) => output::note(&hint),
+        None => {}
+    }
+    Ok(dir)
 }
 
 /// What to do instead, where nobody named a directory and the usual one has nothing.

@@ -67,6 +67,10 @@ pub(crate) fn to_do(who: &RefusedLogin, absent: &Absent) -> String {
         Reason::NoConnection if absent.detail.contains("ERROR 10") => {
             "all its connections are in use: it may stall now; `freezeframe capture` shows why"
         }
+        // Nobody but root and its own user sees the sockets of a process.
+        Reason::NoConnection if absent.detail.contains("are unknown") && !who.is_root => {
+            "this user cannot see where it listens: use sudo, or --socket PATH or --port N"
+        }
         Reason::NoConnection => {
             "check that it is up (systemctl status mariadb, mysql) and listens there, or use --socket PATH or --port N"
         }
@@ -115,6 +119,8 @@ pub(crate) mod tests {
         assert!(to_do(Reason::NoConnection, "Connection refused").contains("check that it is up"));
         assert!(to_do(Reason::NoConnection, "ERROR 1040 (08004)").contains("in use"));
         assert!(to_do(Reason::Deadline, "no answer").contains("capture"));
+        let unknown = "the server's socket and port are unknown";
+        assert!(to_do(Reason::NoConnection, unknown).contains("use sudo"));
         let tls = Absent::new("status", Reason::NoLogin, "no TLS: --ssl-mode DISABLED");
         assert_eq!(
             line(&who("ff", true, false), &tls),

@@ -260,7 +260,7 @@ fn newest_incident(config: &Config) -> Result<PathBuf> {
             "nothing is named: for standard input say - (freezeframe explain -), for the newest incident its file"
         )));
     }
-    let dir = of_service::directory(config, None);
+    let dir = of_service::existing(config, None).map_err(cli::usage)?;
     let path = newest(&dir, "an incident or captures").map_err(cli::usage)?;
     output::note(&format!("the newest incident: {}", path.display()));
     Ok(path)

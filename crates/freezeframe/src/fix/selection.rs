@@ -88,7 +88,7 @@ pub(super) fn find(args: &Fix, config: &Config) -> Result<Option<SelectedCause>>
                 None => return Err(no_cause(id)),
             },
             None => newest(
-                &of_service::directory(config, None),
+                &of_service::existing(config, None)?,
                 "an incident or a cause",
             )?,
         },

@@ -167,7 +167,7 @@ pub(crate) fn run(args: &Incidents) -> Result<ExitCode> {
     let config = Config::load(args.config.as_deref())?;
     causes::use_directory(None, &config);
     let filter = Filter::of(args)?;
-    let dir = of_service::directory(&config, args.dir.as_deref());
+    let dir = of_service::existing(&config, args.dir.as_deref())?;
     let paths = recorded::frames(&dir)
         .with_context(|| format!("{}: cannot list incidents", dir.display()))?;
     let written: BTreeSet<OsString> = paths

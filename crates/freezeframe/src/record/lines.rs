@@ -99,13 +99,7 @@ impl Reporter {
 
     fn lines_of(&self, notice: Notice, explained: Option<Explained>) -> Vec<Told> {
         let line = match notice {
-            Notice::Started(server) => match server.pid {
-                Some(pid) => format!("recording pid {pid}, {}", server.address),
-                None => format!(
-                    "recording {}; its process was not found yet",
-                    server.address
-                ),
-            },
+            Notice::Started(server) => started(server.pid, &server.address),
             Notice::NotStarted(why) => format!("not recorded: {why}"),
             Notice::Version(version) => format!("server {version}"),
             // They are told together.
@@ -257,6 +251,15 @@ impl Reporter {
     }
 }
 
+/// What is recorded, and how it is reached.
+fn started(pid: Option<u32>, address: &str) -> String {
+    match (pid, address) {
+        (Some(pid), "") => format!("recording pid {pid}; how to log in to it is not known"),
+        (Some(pid), address) => format!("recording pid {pid}, {address}"),
+        (None, address) => format!("recording {address}; its process was not found yet"),
+    }
+}
+
 /// How long it is from one moment to another.
 fn length(from_ms: i64, to_ms: i64) -> String {
     report::duration(u64::try_from(to_ms.saturating_sub(from_ms)).unwrap_or(0))
@@ -287,6 +290,20 @@ mod tests {
     use crate::explain::verdict;
     use crate::hooks::Hooks;
     use crate::listen::Board;
+
+    /// Another user's process hides its sockets.
+    #[test]
+    fn a_server_whose_address_is_hidden_has_none_in_its_line() {
+        assert_eq!(
+            started(Some(7), ""),
+            "recording pid 7; how to log in to it is not known"
+        );
+        assert_eq!(started(Some(7), "socket /s"), "recording pid 7, socket /s");
+        assert_eq!(
+            started(None, "127.0.0.1:3306"),
+            "recording 127.0.0.1:3306; its process was not found yet"
+        );
+    }
 
     fn teller(dir: &Path, verbose: bool) -> Reporter {
         Reporter {
