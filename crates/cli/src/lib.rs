@@ -8,5 +8,5 @@ pub mod recorded;
 mod usage;
 
 pub use duration::{duration, some_time};
-pub use program::{begin, end, one_line, wrong_arguments};
+pub use program::{begin, end, is_broken_pipe, one_line, wrong_arguments};
 pub use usage::{Usage, file_only, usage};

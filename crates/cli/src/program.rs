@@ -129,7 +129,9 @@ pub fn one_line(error: &anyhow::Error) -> String {
     line
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Whether nobody reads our output any more.
+#[must_use]
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<std::io::Error>()

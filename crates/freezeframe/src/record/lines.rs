@@ -291,6 +291,19 @@ mod tests {
     use crate::hooks::Hooks;
     use crate::listen::Board;
 
+    /// A full disk is what stalls servers: the recorder whose lines go there must see it.
+    #[test]
+    fn a_line_that_cannot_be_written_ends_a_recording_only_where_nobody_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let teller = teller(dir.path(), false);
+        let failed =
+            |kind: std::io::ErrorKind| -> Result<()> { Err(std::io::Error::from(kind).into()) };
+        assert!(teller.told(failed(std::io::ErrorKind::StorageFull)).is_ok());
+        assert!(teller.unwritten.get());
+        assert!(teller.told(Ok(())).is_ok() && !teller.unwritten.get());
+        assert!(teller.told(failed(std::io::ErrorKind::BrokenPipe)).is_err());
+    }
+
     /// Another user's process hides its sockets.
     #[test]
     fn a_server_whose_address_is_hidden_has_none_in_its_line() {
@@ -315,6 +328,7 @@ mod tests {
             board: Arc::new(Board::default()),
             hooks: Hooks::start(&[], dir).unwrap(),
             lost: Cell::new(false),
+            unwritten: Cell::new(false),
             so_far: RefCell::default(),
             absences: crate::record::absences::Absences::default(),
             episodes: Episodes::in_dir(dir),

@@ -145,6 +145,7 @@ pub(crate) fn run(args: &Record) -> Result<ExitCode> {
         board,
         hooks,
         lost: Cell::new(false),
+        unwritten: Cell::new(false),
         so_far: RefCell::default(),
         absences: Absences::default(),
         episodes,

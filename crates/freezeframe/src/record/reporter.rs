@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
-use cli::output;
+use cli::{is_broken_pipe, one_line, output};
 use diagnosis::{Level, Verdict, diagnose};
 use model::Incident;
 use recorder::{Notice, Pulse, host_name};
@@ -48,6 +48,8 @@ pub(super) struct Reporter {
     pub(super) hooks: Hooks,
     /// An incident was lost.
     pub(super) lost: Cell<bool>,
+    /// The last line could not be written.
+    pub(super) unwritten: Cell<bool>,
     /// The finding that was told last while a stall lasts.
     pub(super) so_far: RefCell<String>,
     /// Absent evidence that is not told yet.
@@ -114,8 +116,8 @@ impl Reporter {
         loop {
             match told.recv_timeout(KEPT_EVERY) {
                 Ok((label, notice)) => self.report(&label, notice)?,
-                Err(RecvTimeoutError::Timeout) => self.tell_absences()?,
-                Err(RecvTimeoutError::Disconnected) => return self.tell_absences(),
+                Err(RecvTimeoutError::Timeout) => self.told(self.tell_absences())?,
+                Err(RecvTimeoutError::Disconnected) => return self.told(self.tell_absences()),
             }
             for (label, notice) in kept.try_iter() {
                 self.report(&label, notice)?;
@@ -129,11 +131,30 @@ impl Reporter {
         self.show(label, &notice, explained.as_ref());
         if !is_too_early(&notice, explained.as_ref()) {
             self.spread(label, &notice, explained.as_ref());
-            self.print(label, notice, explained)?;
+            self.told(self.print(label, notice, explained))?;
         }
         if is_heavy {
             kernel::heap::give_back();
         }
+        Ok(())
+    }
+
+    /// What became of a line. A reader that has gone ends the recording; a disk that is full, which stalls servers, does not.
+    pub(super) fn told(&self, printed: Result<()>) -> Result<()> {
+        let is_lost = match printed {
+            Ok(()) => false,
+            Err(error) if is_broken_pipe(&error) => return Err(error),
+            Err(error) => {
+                if !self.unwritten.get() {
+                    let why = one_line(&error);
+                    output::note(&format!(
+                        "standard output cannot be written ({why}); recording continues"
+                    ));
+                }
+                true
+            }
+        };
+        self.unwritten.set(is_lost);
         Ok(())
     }
 

@@ -9,6 +9,29 @@ use std::time::Duration;
 
 use crate::harness::{Recorder, files, freezeframe, incident, server, ticks};
 
+/// Its lines go to a file on the disk that is full: then above all it must go on.
+#[test]
+fn a_recorder_whose_output_cannot_be_written_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = freezeframe()
+        .args([
+            "record",
+            "--socket",
+            "/nonexistent.sock",
+            "--for",
+            "2s",
+            "--dir",
+        ])
+        .arg(dir.path())
+        .stdout(full.unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("recording continues").count(), 1, "{said}");
+}
+
 #[test]
 fn an_incident_survives_the_death_of_its_recorder() {
     let server = server(&[]);
