@@ -120,9 +120,13 @@ fn leave_no_core() {
 pub fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain().map(ToString::to_string) {
+        // SQLite says each thing again, with a number before it.
+        let numbered = cause.strip_prefix("Error code ");
+        let words = numbered.and_then(|rest| rest.split_once(": "));
+        let words = words.map_or(cause.as_str(), |(_, words)| words);
         if line.is_empty() {
             line = cause;
-        } else if !line.contains(&cause) {
+        } else if !line.contains(words) {
             line = format!("{line}: {cause}");
         }
     }
@@ -148,6 +152,27 @@ mod tests {
         leave_no_core();
         let limits = rustix::process::getrlimit(rustix::process::Resource::Core);
         assert_eq!(limits.current, Some(0));
+    }
+
+    #[test]
+    fn what_an_error_says_twice_is_told_once() {
+        let told = |causes: &[&str]| {
+            let first = anyhow::anyhow!("{}", causes.last().unwrap());
+            let others = causes.iter().rev().skip(1);
+            one_line(&others.fold(first, |error, cause| error.context((*cause).to_owned())))
+        };
+        assert_eq!(
+            told(&[
+                "x.frame: database or disk is full",
+                "Error code 13: database or disk is full"
+            ]),
+            "x.frame: database or disk is full"
+        );
+        assert_eq!(
+            told(&["x", "Error code 5: locked"]),
+            "x: Error code 5: locked"
+        );
+        assert_eq!(told(&["x.toml", "No such file"]), "x.toml: No such file");
     }
 
     #[test]
