@@ -54,7 +54,10 @@ pub enum StoreError {
 impl StoreError {
     pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Sqlite { path, source }
+        move |source| match not_opened(&path, &source) {
+            Some(source) => Self::Io { path, source },
+            None => Self::Sqlite { path, source },
+        }
     }
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
@@ -98,5 +101,36 @@ impl StoreError {
             ),
             _ => false,
         }
+    }
+}
+
+/// Why a file cannot be opened: SQLite says only that it cannot, not that it is another user's.
+fn not_opened(path: &Path, error: &rusqlite::Error) -> Option<std::io::Error> {
+    if error.sqlite_error_code() != Some(rusqlite::ErrorCode::CannotOpen) {
+        return None;
+    }
+    match path.metadata() {
+        // What is no file may be waited for.
+        Ok(there) if there.is_file() => std::fs::File::open(path).err(),
+        Ok(_) => None,
+        Err(why) => Some(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_file_cannot_be_opened_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history-3306.db");
+        let refused = rusqlite::Connection::open_with_flags(
+            &path,
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
+        );
+        let error = StoreError::sqlite(&path)(refused.unwrap_err());
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+        assert!(error.to_string().contains("No such file"), "{error}");
     }
 }
