@@ -118,6 +118,26 @@ fn costs_are_summed_by_cause() {
     assert_eq!(told(&fleet, "costs", "p90_seconds"), ["9.000", "45.000"]);
 }
 
+/// Somebody captures a calm time, or keeps an hour of the history: nothing stalled.
+#[test]
+fn what_was_only_requested_is_no_stall() {
+    let mut fleet = Fleet::new();
+    fleet.host(1, "never", &[]);
+    fleet.requested(1, DAY, 600, "");
+    for question in ["costs", "unnamed"] {
+        assert_eq!(told(&fleet, question, "stalls"), [""; 0], "{question}");
+    }
+    let given = Given {
+        since: (NOW - 7 * DAY) * 1000,
+        ..Given::default()
+    };
+    assert_eq!(listed(&fleet, &views::HOURS, given.clone()).len(), 0);
+    assert_eq!(listed(&fleet, &views::HOSTS, given)[0][4], "0");
+    // Who captures in a stall may have no recorder that notices it.
+    fleet.requested(1, DAY, 30, "slow-fsync");
+    assert_eq!(told(&fleet, "costs", "cause"), ["slow-fsync"]);
+}
+
 #[test]
 fn at_risk_is_who_shows_the_sign_and_has_not_stalled() {
     let mut fleet = Fleet::new();

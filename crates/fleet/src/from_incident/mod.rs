@@ -19,7 +19,7 @@ mod statements;
 
 use diagnosis::{Finding, Level, Verdict, Witness};
 use export::redact::{self, Leak, Unredactable};
-use model::Incident;
+use model::{Incident, Stall};
 
 use hash::hash64;
 pub use hash::{frame_id, hash_of_bytes, host_id, incident_id, stack_id};
@@ -125,7 +125,10 @@ pub fn rows(
         seen.day(),
     );
     let heaviest = shape::heaviest(&redacted);
-    let trigger = incident.stall.triggers.first();
+    // A stall that was noticed while somebody's request was captured is one.
+    let mut triggers = incident.stall.triggers.iter();
+    let noticed = triggers.find(|trigger| trigger.rule != Stall::REQUESTED);
+    let trigger = noticed.or(incident.stall.triggers.first());
     let trigger = trigger.map_or("", |trigger| trigger.rule.as_str());
     let stall = incident.stall_window();
     let first = verdict.findings.first();

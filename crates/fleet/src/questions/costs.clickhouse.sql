@@ -1,7 +1,8 @@
 WITH stalls AS (
     SELECT if(verdict = 'named', toString(cause), '(none named)') AS named, host_id, duration_ms
     FROM incidents FINAL
-    WHERE onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    -- What was only requested is no stall, unless a cause was found in it.
+    WHERE onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND (trigger <> 'asked' OR verdict = 'named')
 )
 SELECT named AS cause,
        sum(duration_ms) / 1000 AS stall_seconds,

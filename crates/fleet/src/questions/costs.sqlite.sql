@@ -1,7 +1,8 @@
 WITH stalls AS (
     SELECT iif(verdict = 'named', cause, '(none named)') AS cause, host_id, duration_ms / 1000.0 AS seconds
     FROM incidents
-    WHERE onset >= :since
+    -- What was only requested is no stall, unless a cause was found in it.
+    WHERE onset >= :since AND ("trigger" <> 'asked' OR verdict = 'named')
 ), ranked AS (
     SELECT *, row_number() OVER (PARTITION BY cause ORDER BY seconds) AS place,
            count(*) OVER (PARTITION BY cause) AS stalls

@@ -4,6 +4,8 @@ WITH stalled AS (
     FROM incidents FINAL
     WHERE onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
       AND onset < fromUnixTimestamp64Milli({now:Int64}, 'UTC')
+      -- What was only requested is no stall, unless a cause was found in it.
+      AND (trigger <> 'asked' OR verdict = 'named')
     GROUP BY host_id
 )
 SELECT if(h.label = '', h.host, concat(h.host, ':', h.label)) AS host,

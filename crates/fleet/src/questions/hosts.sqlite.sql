@@ -1,7 +1,8 @@
 WITH stalled AS (
     SELECT host_id, count(*) AS stalls, sum(duration_ms) / 1000.0 AS stall_seconds, max(onset) AS last
     FROM incidents
-    WHERE onset >= :since AND onset < :now
+    -- What was only requested is no stall, unless a cause was found in it.
+    WHERE onset >= :since AND onset < :now AND ("trigger" <> 'asked' OR verdict = 'named')
     GROUP BY host_id
 )
 SELECT h.host || iif(h.label = '', '', ':' || h.label) AS host,

@@ -7,7 +7,8 @@ SELECT shape,
        argMax(heaviest, longest) AS functions,
        argMax(frame_key, longest) AS frame
 FROM (SELECT *, (duration_ms, onset, toString(incident_id)) AS longest FROM incidents FINAL) AS i
-WHERE verdict <> 'named' AND onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+-- What was only requested is no stall.
+WHERE verdict <> 'named' AND i.trigger <> 'asked' AND onset >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
 GROUP BY shape
 ORDER BY stall_seconds DESC, shape
 LIMIT {rows:UInt32}

@@ -1,7 +1,8 @@
 WITH ranked AS (
     SELECT *, row_number() OVER (PARTITION BY shape ORDER BY duration_ms DESC, onset DESC, incident_id DESC) AS place
     FROM incidents
-    WHERE verdict <> 'named' AND onset >= :since
+    -- What was only requested is no stall.
+    WHERE verdict <> 'named' AND "trigger" <> 'asked' AND onset >= :since
 )
 -- The last columns are those of the longest stall.
 SELECT shape, sum(duration_ms) / 1000.0 AS stall_seconds, count(*) AS stalls, count(DISTINCT host_id) AS servers,

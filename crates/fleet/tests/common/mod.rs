@@ -69,6 +69,22 @@ impl Fleet {
         cause: &str,
         shape: u64,
     ) -> IncidentId {
+        self.incident_by("query-probe", host, (ago, seconds), cause, shape)
+    }
+
+    /// A time that somebody asked for.
+    pub fn requested(&mut self, host: u64, ago: i64, seconds: u32, cause: &str) -> IncidentId {
+        self.incident_by("asked", host, (ago, seconds), cause, 7)
+    }
+
+    fn incident_by(
+        &mut self,
+        trigger: &str,
+        host: u64,
+        (ago, seconds): (i64, u32),
+        cause: &str,
+        shape: u64,
+    ) -> IncidentId {
         self.incidents += 1;
         let id = IncidentId([self.incidents; 16]);
         let onset = Millis((NOW - ago) * 1000);
@@ -78,7 +94,7 @@ impl Fleet {
             onset,
             detected: Millis(onset.0 + 1000),
             duration_ms: seconds * 1000,
-            trigger: "query-probe".to_owned(),
+            trigger: trigger.to_owned(),
             verdict: match cause {
                 "" => VerdictKind::NotEnough,
                 _ => VerdictKind::Named,
