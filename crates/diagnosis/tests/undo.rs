@@ -80,3 +80,17 @@ fn the_limit_of_a_wait_for_rows_is_no_undo_of_a_kill() {
     let step = of_limit.map(|one| one.step).unwrap_or_default();
     assert!(step.contains("innodb_lock_wait_timeout = 10"), "{step}");
 }
+
+/// A line may be broken before it, and what follows would be a step of its own: of `PURGE BINARY LOGS BEFORE NOW()` and
+/// `- INTERVAL 1 DAY` the first half purges all.
+#[test]
+fn no_step_has_a_dash_that_begins_a_line_like_another_step() {
+    let mut wrong = Vec::new();
+    for cause in Catalogue::builtin().causes() {
+        let remedy = &cause.remedy;
+        let lists = [&remedy.now, &remedy.durable, &remedy.undo, &remedy.verify];
+        let steps = lists.into_iter().flatten();
+        wrong.extend(steps.filter(|step| step.contains(" - ")));
+    }
+    assert_eq!(wrong, [""; 0]);
+}
