@@ -312,7 +312,7 @@ fn closing(page: &mut Page, what: &SelectedCause, plan: &Plan, args: &Fix) {
         .iter()
         .map(|(number, ..)| *number)
         .collect();
-    let mut text = String::new();
+    let (mut text, mut command) = (String::new(), String::new());
     let consents = (1..)
         .zip(&plan.steps)
         .filter(|(_, step)| {
@@ -335,9 +335,10 @@ fn closing(page: &mut Page, what: &SelectedCause, plan: &Plan, args: &Fix) {
         }
         (true, false) => {
             text += &format!(
-                "Nothing was changed. To make {}, if those responsible agree: {again} --apply --consent",
+                "Nothing was changed. To make {}, if those responsible agree:",
                 changes(&consents)
             );
+            command = format!("{} --consent", applying(&again, args.apply));
         }
         (false, _) if !args.apply => {
             let more = match consents.is_empty() {
@@ -345,15 +346,27 @@ fn closing(page: &mut Page, what: &SelectedCause, plan: &Plan, args: &Fix) {
                 false => format!("; --consent adds {}", changes(&consents)),
             };
             text += &format!(
-                "Nothing was changed. To make {} (it asks first{more}): {again} --apply",
+                "Nothing was changed. To make {} (it asks first{more}):",
                 changes(&can)
             );
+            command = applying(&again, args.apply);
         }
         (false, _) => {}
     }
     if !text.is_empty() {
         page.text.push('\n');
         page.item("", text.trim(), Style::Bold);
+    }
+    if !command.is_empty() {
+        page.exact("  ", &command, Style::Bold);
+    }
+}
+
+/// The command that makes the changes: an option that was said is refused when it is said again.
+fn applying(again: &str, is_said: bool) -> String {
+    match is_said {
+        true => again.to_owned(),
+        false => format!("{again} --apply"),
     }
 }
 
@@ -425,5 +438,20 @@ pub(super) fn undone_words(outcome: &Result<Undone, String>) -> (&'static str, S
         Ok(Undone::NoWayBack) => ("done", "it cannot be undone".to_owned()),
         Ok(Undone::Changed { now }) => ("LEFT", format!("somebody else has set it to {now} since")),
         Err(why) => ("LEFT", why.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::applying;
+
+    #[test]
+    fn a_command_to_copy_says_nothing_twice() {
+        let asked = "freezeframe fix slow-fsync --apply --yes";
+        assert_eq!(applying(asked, true), asked);
+        assert_eq!(
+            applying("freezeframe fix slow-fsync", false),
+            "freezeframe fix slow-fsync --apply"
+        );
     }
 }
