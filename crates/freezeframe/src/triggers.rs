@@ -102,7 +102,8 @@ fn near(name: &str) -> Option<&'static str> {
                 entry.pattern,
             )
         })
-        .filter(|(distance, _)| *distance <= NEAR)
+        // Of a short word most others of its length differ by as little.
+        .filter(|(distance, _)| *distance <= NEAR.min(name.chars().count() / 3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, pattern)| pattern)
 }
@@ -171,6 +172,8 @@ mod tests {
         let told = refused("innodb.history_list_lenght > 3");
         assert!(told.contains("innodb has history_list_length;"), "{told}");
         assert!(refused("My_counter > 3").contains("write status.My_counter"));
+        let told = refused("foo > 3");
+        assert!(!told.contains("did you mean"), "{told}");
     }
 
     #[test]
