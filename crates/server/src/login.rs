@@ -89,8 +89,22 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
         }
         file = more.or(file);
     }
+    let password_from = match (
+        &options.password_file,
+        &file.password,
+        &options.environment_password,
+    ) {
+        (Some(path), _, _) => Some(path.display().to_string()),
+        (None, Some(_), _) => Some(from.clone()),
+        (None, None, Some(_)) => Some("MYSQL_PWD".to_owned()),
+        (None, None, None) => None,
+    };
     if options.user.is_some() {
         from = "--user".to_owned();
+    }
+    // A user that was said and a password of another one is what is refused.
+    if let Some(other) = password_from.filter(|other| *other != from) {
+        from = format!("{from} and {other}");
     }
     let password = match &options.password_file {
         Some(path) => Some(read(path)?.lines().next().unwrap_or("").to_owned()),
@@ -196,6 +210,18 @@ mod tests {
             ("c", Some("p w"))
         );
         assert!(!format!("{login:?}").contains("p w"));
+        assert!(
+            login.from.starts_with("--user and ") && login.from.ends_with("/secret"),
+            "{}",
+            login.from
+        );
+        // A password of the option file with a user that was said.
+        options.password_file = None;
+        let from = find_login(&options).unwrap().login.from;
+        assert!(
+            from.starts_with("--user and ") && from.ends_with("my.cnf"),
+            "{from}"
+        );
         options.password_file = Some("/nonexistent/secret".into());
         let error = find_login(&options).unwrap_err().to_string();
         assert!(
