@@ -29,3 +29,33 @@ fn a_wait_of_hardly_anybody_is_not_the_cause() {
         Some("trx-sys-rseg")
     );
 }
+
+/// `performance_schema.metadata_locks`: sessions that wait for one lock, which another one has.
+fn metadata_locks(kind: &str, schema: &str, name: &str) -> String {
+    let mut text = String::from(
+        "OBJECT_TYPE\tOBJECT_SCHEMA\tOBJECT_NAME\tLOCK_TYPE\tLOCK_DURATION\tLOCK_STATUS\tOWNER_THREAD_ID\n",
+    );
+    let mut row = |lock: &str, status: &str, thread: u32| {
+        text += &format!("{kind}\t{schema}\t{name}\t{lock}\tEXPLICIT\t{status}\t{thread}\n");
+    };
+    row("SHARED", "GRANTED", 8120);
+    for thread in 9_001..9_006 {
+        row("INTENTION_EXCLUSIVE", "PENDING", thread);
+    }
+    text
+}
+
+/// The lock of all tables is a metadata lock, but nobody's table.
+#[test]
+fn the_lock_of_all_tables_is_not_that_of_one() {
+    for (kind, schema, name, cause) in [
+        ("GLOBAL", "NULL", "NULL", "ftwrl-backup"),
+        ("COMMIT", "NULL", "NULL", "ftwrl-backup"),
+        ("BACKUP LOCK", "NULL", "NULL", "ftwrl-backup"),
+        ("TABLE", "shop", "orders", "mdl-pileup"),
+        ("SCHEMA", "shop", "NULL", "mdl-pileup"),
+    ] {
+        let text = metadata_locks(kind, schema, name);
+        assert_eq!(first_of(&text).as_deref(), Some(cause), "{kind}");
+    }
+}

@@ -14,8 +14,9 @@ const OWNERS_MAX: usize = 1000;
 const BLOCKERS_MAX: usize = 10;
 
 /// What is locked, as servers name it where the object has no name.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "acl cache",
+    "backup",
     "backup lock",
     "backup tables",
     "check constraint",
