@@ -59,3 +59,19 @@ fn the_lock_of_all_tables_is_not_that_of_one() {
         assert_eq!(first_of(&text).as_deref(), Some(cause), "{kind}");
     }
 }
+
+/// What a disk does beside its writes is why they are slow.
+#[test]
+fn a_disk_that_discards_is_slow_because_of_that() {
+    let list = |discards: &str| {
+        let print = format!(
+            "Device r/s rkB/s rrqm/s %rrqm r_await rareq-sz w/s wkB/s wrqm/s %wrqm w_await wareq-sz d/s dkB/s drqm/s %drqm d_await dareq-sz f/s f_await aqu-sz %util\n\
+             nvme1n1 31.00 496.00 0.00 0.00 61.20 16.00 44.00 704.00 1.00 2.22 180.40 16.00 {discards} 3.00 310.00 201.10 100.00\n\n"
+        );
+        print.repeat(5)
+    };
+    let discards = list("2110.00 24100000.00 0.00 0.00 91.20 11421.80");
+    assert_eq!(first_of(&discards).as_deref(), Some("ssd-trim-raid"));
+    let none = list("0.00 0.00 0.00 0.00 0.00 0.00");
+    assert_eq!(first_of(&none).as_deref(), Some("slow-fsync"));
+}
