@@ -75,3 +75,21 @@ fn a_disk_that_discards_is_slow_because_of_that() {
     let none = list("0.00 0.00 0.00 0.00 0.00 0.00");
     assert_eq!(first_of(&none).as_deref(), Some("slow-fsync"));
 }
+
+/// Sessions counted by their state and their statement are counted by their state.
+#[test]
+fn a_count_of_states_may_have_a_statement_beside_each() {
+    let text = "+-----+------------------------------+-----------------------------+\n\
+        | cnt | state                        | info                        |\n\
+        +-----+------------------------------+-----------------------------+\n\
+        |  41 | Waiting for global read lock | INSERT INTO metric VALUES.. |\n\
+        |   1 | Waiting for table flush      | FLUSH TABLES WITH READ LOCK |\n\
+        |   1 | Creating sort index          | SELECT host, SUM(v) FROM .. |\n\
+        +-----+------------------------------+-----------------------------+\n";
+    assert_eq!(first_of(text).as_deref(), Some("ftwrl-backup"));
+    let rows = text.replace(
+        "Waiting for global read lock",
+        "Waiting for table level lock",
+    );
+    assert_eq!(first_of(&rows).as_deref(), Some("table-lock-pileup"));
+}

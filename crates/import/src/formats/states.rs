@@ -141,14 +141,15 @@ impl Counted<'_> {
     }
 }
 
-/// The columns of the state and of the number in the head of a table, which has no sessions of its own.
+/// The columns of the state and of the number in the head of a table, which has no sessions of its own: statements that
+/// were counted with their state may stand there as well.
 fn state_columns(cells: &[&str]) -> Option<(usize, usize)> {
     let place = |names: &[&str]| {
         cells
             .iter()
             .position(|cell| names.iter().any(|name| cell.eq_ignore_ascii_case(name)))
     };
-    if !(2..=5).contains(&cells.len()) || place(&["id", "info"]).is_some() {
+    if !(2..=5).contains(&cells.len()) || place(&["id"]).is_some() {
         return None;
     }
     Some((place(&["state", "processlist_state"])?, place(&COUNTS)?))
