@@ -91,6 +91,7 @@ mod part;
 mod prefixes;
 mod printed_rows;
 mod printed_threads;
+mod program_rows;
 mod prose;
 mod quoted_printable;
 mod rds_monitoring;

@@ -1,4 +1,4 @@
-//! `mpstat` and `sar`.
+//! `mpstat`, `sar` and `pidstat`.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use model::{Fact, Reading, Unit};
 use crate::columns::{Column, Head, Sums, level, number, rate, shares};
 use crate::format::{Format, Gap, Group, Recogniser};
 use crate::line::Line;
+use crate::program_rows::{self, Programs};
 use crate::read::{Read, counted};
 use crate::times::clock;
 
@@ -14,7 +15,7 @@ pub(crate) static FORMAT: Format = Format {
     id: "sysstat",
     group: Group::Host,
     name: "mpstat or sar output",
-    printed_by: "mpstat, sar",
+    printed_by: "mpstat, sar, pidstat",
     content: "processors, memory, paging, disks, queues",
     recognisers: &[Recogniser::new(350, "L0123456789", 0, |at| {
         is_sysstat_header(at.text)
@@ -54,8 +55,11 @@ const SYSSTAT: [&str; 16] = [
 /// A head of mpstat or sar: the time, then names of columns.
 fn is_sysstat_header(text: &str) -> bool {
     is_host_line(text)
-        || clock(text)
-            .is_some_and(|(_, rest)| rest.split_whitespace().any(|word| SYSSTAT.contains(&word)))
+        || clock(text).is_some_and(|(_, rest)| {
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            words.iter().any(|word| SYSSTAT.contains(word))
+                || program_rows::program(&Head::default(), &words).is_some()
+        })
 }
 
 /// `Average:     all    6.00  …`, `Durchschn.:`, `Moyenne :`: a word of any language, then mostly numbers.
@@ -116,6 +120,7 @@ struct Reader<'a> {
     begins: Vec<(u64, Reading)>,
     rows: usize,
     names: Vec<&'static str>,
+    programs: Programs,
 }
 
 /// Tables of mpstat or sar, each with a time in front of every row.
@@ -137,6 +142,9 @@ fn read(lines: &[Line<'_>]) -> Read {
         if all.filter(|one| one.name == reading.name).count() == 1 {
             read.push(source_of(&reading.name), None, begin, vec![reading]);
         }
+    }
+    for (after, readings) in reader.programs.readings() {
+        read.push("top", None, after, readings);
     }
     read.brought = counted(reader.rows, "row", "rows");
     read.what = Some(
@@ -191,7 +199,8 @@ impl<'a> Reader<'a> {
             self.is_first = true;
             return;
         }
-        if self.head.0.is_empty() || words.len() + 2 < self.head.0.len() {
+        let program = program_rows::program(&self.head, &words);
+        if program.is_none() && (self.head.0.is_empty() || words.len() + 2 < self.head.0.len()) {
             return;
         }
         if self.first.is_none() {
@@ -199,6 +208,10 @@ impl<'a> Reader<'a> {
         }
         let after = self.after(second);
         self.rows += 1;
+        if let Some((program, cpus)) = program {
+            self.programs.add(after, program, cpus);
+            return;
+        }
         for (source, readings) in self.readings(&words, after) {
             self.read.push(source, None, after, readings);
         }
@@ -234,7 +247,7 @@ impl<'a> Reader<'a> {
             .before
             .map_or(1.0, |before| after.saturating_sub(before) as f64 / 1000.0);
         let seconds = if seconds > 0.0 { seconds } else { 1.0 };
-        // What one process takes says nothing of the host.
+        // What one process reads and writes says nothing of the host.
         if head.has("PID") || head.has("TGID") {
             return Vec::new();
         }
@@ -305,12 +318,29 @@ mod tests {
     #[test]
     fn pidstat_is_called_by_its_name() {
         let read = read(&clean::lines(
-            "06:27:29 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n\
-             06:27:34 PM   123      1526   91.20    2.60    0.00    0.00   93.80     0  mysqld\n",
+            "06:27:29 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n\
+             06:27:34 PM   123      1526     91.20      2.60      0.00       3  mysqld\n",
         ));
         assert!(read.is_empty());
         assert_eq!(read.what.as_deref(), Some("pidstat output"));
         assert!(read.skipped[0].1.contains("single processes"));
+    }
+
+    #[test]
+    fn pidstat_tells_which_programs_use_the_processors() {
+        let table = "06:27:29 PM   UID       PID    %usr %system  %guest   %wait    %CPU   CPU  Command\n\
+             06:27:34 PM   123      1526   91.20    2.60    0.00    0.00   93.80     0  mysqld\n\
+             06:27:34 PM     0      1601  300.00   10.00    0.00    1.00  310.00     1  pigz\n\
+             06:27:34 PM     0      1602  200.00   10.00    0.00    1.00  210.00     2  pigz\n\
+             Average:        0      1602  200.00   10.00    0.00    1.00  210.00     -  pigz\n";
+        // `pidstat 5 1 | sort -nrk8`, too.
+        let rows: Vec<&str> = table.lines().skip(1).collect();
+        for text in [table, &rows.join("\n")] {
+            let read = read(&clean::lines(text));
+            assert_eq!(read.values("process.cpus"), [0.938], "{text}");
+            assert_eq!(read.values("top.pigz.cpus"), [5.2], "{text}");
+            assert!(read.skipped.is_empty(), "{text}");
+        }
     }
 
     #[test]
