@@ -1,7 +1,7 @@
 //! Amazon RDS, Enhanced Monitoring ("OS metrics in Enhanced Monitoring" of its User Guide tells the units): the only
 //! thing to be had of the host there. `crate::rds_monitoring` makes a line of each object.
 
-use model::{Reading, Unit};
+use model::{Reading, SignalKind, Unit};
 use serde_json::Value;
 
 use crate::columns::{Sums, shares};
@@ -24,8 +24,8 @@ pub(crate) static FORMAT: Format = Format {
     ..Format::NONE
 };
 
-/// Between two of them where only one is there: the default of the service, seconds.
-const INTERVAL: f64 = 60.0;
+/// Between two of them where only one is there: the default of the service.
+const INTERVAL_MS: u32 = 60_000;
 
 /// Columns of a disk, by the names that iostat has for them.
 const DISK: [(&str, &str); 7] = [
@@ -72,13 +72,14 @@ fn read(lines: &[Line<'_>]) -> Read {
     read.brought = counted(timestamps.len(), "moment", "moments");
     let mut sums = Sums::default();
     let mut before: Option<i64> = None;
-    for (after, (at, text)) in (0..).step_by(1000).zip(&timestamps) {
+    let is_alone = timestamps.len() == 1;
+    for (after, (at, text)) in (0_u64..).step_by(1000).zip(&timestamps) {
         let Some(object) = parsed(text) else { continue };
         let seconds = before
             .zip(*at)
             .map(|(before, at)| at.saturating_sub(before) as f64 / 1000.0)
             .filter(|seconds| *seconds > 0.0)
-            .unwrap_or(INTERVAL);
+            .unwrap_or(f64::from(INTERVAL_MS) / 1000.0);
         before = *at;
         for (source, readings) in [
             ("cpu", processors(&object, seconds, &mut sums)),
@@ -86,10 +87,28 @@ fn read(lines: &[Line<'_>]) -> Read {
             ("disk", disks(&object, seconds, &mut sums)),
             ("process", server(&object)),
         ] {
+            // The rates of one moment alone are those of the time before it.
+            let after = match is_alone {
+                true => {
+                    let begin = at.map(|at| at.saturating_sub(i64::from(INTERVAL_MS)));
+                    read.push(source, begin, 0, counters_at_zero(&readings));
+                    u64::from(INTERVAL_MS)
+                }
+                false => after,
+            };
             read.push(source, *at, after, readings);
         }
     }
     read
+}
+
+/// The counters as they were before they grew.
+fn counters_at_zero(readings: &[Reading]) -> Vec<Reading> {
+    let counters = readings
+        .iter()
+        .filter(|one| one.kind == SignalKind::Counter);
+    let at_zero = |one: &Reading| Reading::counter(one.name.clone(), one.unit, 0.0);
+    counters.map(at_zero).collect()
 }
 
 fn timestamp(object: &Value) -> Option<i64> {
@@ -176,6 +195,16 @@ mod tests {
              \"diskIO\":[{{\"device\":\"rdsdev\",\"readIOsPS\":0,\"writeIOsPS\":{writes},\"readKbPS\":0,\"writeKbPS\":8,\"await\":20,\"util\":99.5,\"avgQueueLen\":3}}],\
              \"processList\":[{{\"name\":\"mysqld\",\"rss\":1024}},{{\"name\":\"mysqld\",\"rss\":1024}}]}}\n"
         )
+    }
+
+    #[test]
+    fn one_moment_has_the_rates_of_the_time_before_it() {
+        let text = object("2024-10-02T11:20:20Z", 9.0, 50.0);
+        let capture = read(&clean::lines(&text));
+        assert_eq!(capture.brought, "1 moment");
+        assert_eq!(capture.points("vmstat.pswpin"), [(0, 0.0), (60_000, 120.0)]);
+        assert_eq!(capture.values("disk.rdsdev.writes"), [0.0, 3000.0]);
+        assert_eq!(capture.values("cpu.user_share"), [0.1]);
     }
 
     #[test]
