@@ -93,3 +93,26 @@ fn a_count_of_states_may_have_a_statement_beside_each() {
     );
     assert_eq!(first_of(&rows).as_deref(), Some("table-lock-pileup"));
 }
+
+/// `SHOW ENGINE INNODB MUTEX` has hundreds of latches, and the one with nearly all waits tells.
+#[test]
+fn of_mutexes_the_one_with_most_waits_is_the_cause() {
+    for (name, cause) in [
+        (
+            "mutex: TRX_SYS\tspins=1,waits=9912033,calls=3",
+            "trx-sys-rseg",
+        ),
+        (
+            "mutex: LOCK_SYS\tspins=1,waits=9912033,calls=3",
+            "lock-sys-mutex",
+        ),
+        ("rwlock: btr0sea.cc:202\twaits=9912033", "ahi-latch"),
+    ] {
+        let text = format!(
+            "InnoDB\trwlock: dict0dict.cc:1040\twaits=41\nInnoDB\tmutex: TRX_SYS\tspins=1,waits=31,calls=3\n\
+             InnoDB\tmutex: LOCK_SYS\tspins=1,waits=32,calls=3\nInnoDB\t{name}\n\
+             InnoDB\tsum rwlock: buf0buf.cc:790\twaits=9120\n"
+        );
+        assert_eq!(first_of(&text).as_deref(), Some(cause), "{name}");
+    }
+}

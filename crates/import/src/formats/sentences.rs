@@ -94,12 +94,16 @@ pub(crate) fn within<'l>(
 ) -> Read {
     let mut read = Read::default();
     let (mut bytes, mut counted) = (0_usize, 0_usize);
+    let mut waits = ListedWaits::default();
     for lines in sections {
         let is_chosen = lines.len() <= CHOSEN_LINES_MAX;
         for line in lines {
             bytes += line.text.len();
             if bytes > WITHIN_BYTES_MAX || read.mentions.len() >= WORDS_MAX {
                 return read;
+            }
+            if waits.take_mutex(line) {
+                continue;
             }
             for found in lexicon::mentions(&line.text) {
                 let is_counted = match found.entry.kind {
@@ -122,7 +126,18 @@ pub(crate) fn within<'l>(
             }
         }
     }
+    push_waits(&mut read, path, waits, true);
     read
+}
+
+fn push_waits(read: &mut Read, path: &str, waits: ListedWaits, is_read: bool) {
+    for wait in waits.telling() {
+        let found = lexicon::Mention {
+            entry: wait.entry,
+            text: &wait.name,
+        };
+        push_mention(read, path, wait.line, &found, is_read);
+    }
 }
 
 /// A statement by which somebody looked at the server, behind the prompt of a client: `mysql> SHOW GLOBAL STATUS`.
@@ -221,13 +236,7 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
         }
     }
     stages.push_to(&mut read, path);
-    for wait in waits.telling() {
-        let found = lexicon::Mention {
-            entry: wait.entry,
-            text: &wait.name,
-        };
-        push_mention(&mut read, path, wait.line, &found, false);
-    }
+    push_waits(&mut read, path, waits, false);
     read.brought = brought(&read.mentions);
     read
 }
