@@ -15,6 +15,9 @@ const LIKE_MIN: f64 = 0.14;
 /// And so many of its words are known, and pairs of them: a line or two tell of no stall.
 const WORDS_MIN: usize = 20;
 
+/// What InnoDB's status says of a change buffer that is empty: it has its first page only.
+const EMPTY_CHANGE_BUFFER: &str = "Ibuf: size 1,";
+
 /// What is known of the words of some captures.
 #[derive(Default)]
 pub(crate) struct Vocabulary {
@@ -31,7 +34,9 @@ impl Vocabulary {
             true => BTreeSet::new(),
             false => {
                 let little = listed_waits::little(lines.clone());
-                let telling = lines.filter(|line| !little.contains(&line.number));
+                let is_telling =
+                    |line: &&Line<'_>| !little.contains(&line.number) && !is_at_rest(&line.text);
+                let telling = lines.filter(is_telling);
                 likeness::known(telling.map(|line| line.text.as_ref()))
                     .into_iter()
                     .collect()
@@ -60,6 +65,11 @@ impl Vocabulary {
             false => self.words.into_iter().collect(),
         }
     }
+}
+
+/// A line that each status has, of what has nothing to do: its words are of no stall.
+pub(crate) fn is_at_rest(text: &str) -> bool {
+    text.trim_start().starts_with(EMPTY_CHANGE_BUFFER)
 }
 
 #[cfg(test)]

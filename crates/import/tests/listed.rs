@@ -116,3 +116,22 @@ fn of_mutexes_the_one_with_most_waits_is_the_cause() {
         assert_eq!(first_of(&text).as_deref(), Some(cause), "{name}");
     }
 }
+
+/// Each status has a line on the change buffer. Of one that is empty it tells nothing.
+#[test]
+fn an_empty_change_buffer_is_nobodys_cause() {
+    let status = |line: &str| {
+        format!(
+            "--Thread 22810010000 has waited at dict0dict.cc line 322 for 19 seconds the semaphore:\n\
+             Mutex at 0x7f3a1c00e0, Mutex DICT_SYS created dict0dict.cc:1014, locked by 22810999001\n\
+             ------------\nTRANSACTIONS\n------------\n\
+             ---TRANSACTION 55120014, ACTIVE 27 sec dropping table\n\
+             MySQL thread id 3301, OS thread handle 22810999001, query id 8812009 localhost maint checking permissions\n\
+             drop table archive.order_line_2021\n\
+             -------------------------------------\nINSERT BUFFER AND ADAPTIVE HASH INDEX\n-------------------------------------\n\
+             {line}\n"
+        )
+    };
+    let empty = status("Ibuf: size 1, free list len 0, seg size 2, 0 merges");
+    assert_eq!(first_of(&empty).as_deref(), Some("drop-table-bufpool"));
+}

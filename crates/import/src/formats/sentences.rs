@@ -16,6 +16,7 @@ use crate::line::Line;
 use crate::listed_waits::ListedWaits;
 use crate::read::Timestamp;
 use crate::read::{Read, counted};
+use crate::vocabulary::is_at_rest;
 
 pub(crate) static FORMAT: Format = Format {
     id: "sentences",
@@ -102,7 +103,7 @@ pub(crate) fn within<'l>(
             if bytes > WITHIN_BYTES_MAX || read.mentions.len() >= WORDS_MAX {
                 return read;
             }
-            if waits.take_mutex(line) {
+            if waits.take_mutex(line) || is_at_rest(&line.text) {
                 continue;
             }
             for found in lexicon::mentions(&line.text) {
@@ -202,7 +203,10 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
             break;
         }
         let shape = shape(&line.text);
-        if shapes.is_silent(shape) || stages.take(line) || waits.take(line) {
+        if shapes.is_silent(shape) || is_at_rest(&line.text) {
+            continue;
+        }
+        if stages.take(line) || waits.take(line) {
             continue;
         }
         let words = lexicon::mentions(&line.text);
