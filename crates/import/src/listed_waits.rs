@@ -14,8 +14,37 @@ const RULES: [&str; 6] = ["|", "│", "-", "*", "=", ":"];
 /// What stands around a name or a number.
 const AROUND: &[char] = &['`', '"', '\'', ',', ':', ';', '%'];
 
+/// System calls in which threads rest until somebody wants something: they have much time on any server.
+const RESTING: [&str; 10] = [
+    "clock_nanosleep",
+    "epoll_wait",
+    "futex",
+    "io_getevents",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "recvfrom",
+    "restart_syscall",
+    "select",
+];
+
+/// What the amounts of a list are: those of one are not those of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// Time in waits of performance_schema, or sessions in them.
+    Instruments,
+    /// Numbers of waits, of `SHOW ENGINE INNODB MUTEX`.
+    Mutexes,
+    /// Shares of the time in system calls, of `strace -c`.
+    Calls,
+}
+
+/// A name with its meaning and amount.
+type Found<'t> = (List, &'static Entry, &'t str, f64);
+
 /// One of the list.
 pub(crate) struct Wait {
+    list: List,
     pub(crate) entry: &'static Entry,
     /// As it stands there.
     pub(crate) name: String,
@@ -31,7 +60,9 @@ pub(crate) struct ListedWaits(Vec<Wait>);
 impl ListedWaits {
     /// Whether the line is one.
     pub(crate) fn take(&mut self, line: &Line<'_>) -> bool {
-        self.take_mutex(line) || self.push(line, of_instrument(line.trimmed()))
+        let text = line.trimmed();
+        let found = of_mutex(text).or_else(|| of_call(text));
+        self.push(line, found.or_else(|| of_instrument(text)))
     }
 
     /// Whether the line is a row of InnoDB's mutexes.
@@ -39,42 +70,53 @@ impl ListedWaits {
         self.push(line, of_mutex(line.trimmed()))
     }
 
-    fn push(&mut self, line: &Line<'_>, found: Option<(&'static Entry, &str, f64)>) -> bool {
-        let wait = |(entry, name, amount): (&'static Entry, &str, f64)| Wait {
+    fn push(&mut self, line: &Line<'_>, found: Option<Found<'_>>) -> bool {
+        let Some((list, entry, name, amount)) = found else {
+            return false;
+        };
+        self.0.push(Wait {
+            list,
             entry,
             name: name.to_owned(),
             line: line.number,
             amount,
-        };
-        self.0.extend(found.map(wait));
-        found.is_some()
+        });
+        true
     }
 
-    /// Those that tell something. What has no meaning of its own in prose has one in a list of mutexes.
+    /// Those that tell something. What has no meaning of its own in prose has one in a list of mutexes or system calls.
     pub(crate) fn telling(self) -> impl Iterator<Item = Wait> {
-        let least = [true, false].map(|instruments| self.least(instruments));
+        let little = self.little();
         let waits = self.0.into_iter();
-        waits.filter(move |one| {
-            let [instrument, mutex] = least;
-            match one.is_instrument() {
-                true => one.entry.is_strong && one.amount >= instrument,
-                false => one.amount >= mutex,
-            }
+        waits.filter(move |one| match one.list {
+            _ if little.contains(&one.line) => false,
+            List::Instruments => one.entry.is_strong,
+            List::Mutexes => true,
+            List::Calls => !RESTING.contains(&one.name.as_str()),
         })
     }
 
-    /// What is less tells nothing beside others of its list.
-    fn least(&self, instruments: bool) -> f64 {
-        let list = self.0.iter();
-        let list = list.filter(|one| one.is_instrument() == instruments);
-        SHARE_MIN * list.map(|one| one.amount).fold(0.0, f64::max)
-    }
-}
-
-impl Wait {
-    /// It is of performance_schema, whose amounts are times; those of mutexes are numbers.
-    fn is_instrument(&self) -> bool {
-        self.entry.kind == Kind::Instrument
+    /// The numbers of the lines whose amounts tell nothing beside others of their list.
+    fn little(&self) -> Vec<usize> {
+        let most = |list: List| {
+            let of_list = self.0.iter().filter(|one| one.list == list);
+            of_list.map(|one| one.amount).fold(0.0, f64::max)
+        };
+        let [instruments, mutexes, calls] =
+            [List::Instruments, List::Mutexes, List::Calls].map(most);
+        let is_little = |one: &&Wait| {
+            let most = match one.list {
+                List::Instruments => instruments,
+                List::Mutexes => mutexes,
+                List::Calls => calls,
+            };
+            one.amount < SHARE_MIN * most
+        };
+        self.0
+            .iter()
+            .filter(is_little)
+            .map(|one| one.line)
+            .collect()
     }
 }
 
@@ -84,23 +126,18 @@ pub(crate) fn little<'l>(lines: impl Iterator<Item = &'l Line<'l>>) -> Vec<usize
     for line in lines {
         waits.take(line);
     }
-    let [instrument, mutex] = [true, false].map(|instruments| waits.least(instruments));
-    let little = waits.0.iter().filter(|one| match one.is_instrument() {
-        true => one.amount < instrument,
-        false => one.amount < mutex,
-    });
-    little.map(|one| one.line).collect()
+    waits.little()
 }
 
-fn of_instrument(text: &str) -> Option<(&'static Entry, &str, f64)> {
+fn of_instrument(text: &str) -> Option<Found<'_>> {
     let (name, amount) = name_and_amount(text)?;
     let entry = Lexicon::get().lookup(Kind::Instrument, name)?;
-    Some((entry, name, amount))
+    Some((List::Instruments, entry, name, amount))
 }
 
 /// A row of `SHOW ENGINE INNODB MUTEX`: `InnoDB  rwlock: btr0sea.cc:202  waits=91`, `InnoDB  mutex: TRX_SYS
 /// spins=4,waits=2,calls=9`, `InnoDB | &kernel_mutex | os_waits=3`.
-fn of_mutex(text: &str) -> Option<(&'static Entry, &str, f64)> {
+fn of_mutex(text: &str) -> Option<Found<'_>> {
     let (before, waits) = text.split_once("waits=")?;
     let (_, row) = before.split_once("InnoDB")?;
     let end = waits.find(|c: char| !c.is_ascii_digit());
@@ -114,29 +151,50 @@ fn of_mutex(text: &str) -> Option<(&'static Entry, &str, f64)> {
         // Older servers print the whole path of the file.
         let file = name.rsplit('/').next().unwrap_or(name);
         let file = file.split(':').next().unwrap_or(file);
-        let latch = lexicon
-            .lookup(Kind::Latch, name)
-            .map(|entry| (entry, name, amount));
-        latch.or_else(|| Some((lexicon.lookup(Kind::Place, file)?, file, amount)))
+        let found = |name, entry| (List::Mutexes, entry, name, amount);
+        let latch = lexicon.lookup(Kind::Latch, name);
+        let latch = latch.map(|entry| found(name, entry));
+        latch.or_else(|| Some(found(file, lexicon.lookup(Kind::Place, file)?)))
     })
 }
 
-/// A path that is no file's, with a number behind it or in front of it, and nothing else.
+/// A row of `strace -c`: ` 51.20   25.600000         120    212033        12 munmap`.
+fn of_call(text: &str) -> Option<Found<'_>> {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [share, seconds, counts @ .., name] = words.as_slice() else {
+        return None;
+    };
+    let is_row = (2..=3).contains(&counts.len())
+        && counts.iter().all(|count| count.parse::<u64>().is_ok())
+        && seconds.parse::<f64>().is_ok();
+    let amount: f64 = share.parse().ok().filter(|_| is_row)?;
+    let entry = Lexicon::get().lookup(Kind::Function, name)?;
+    Some((List::Calls, entry, *name, amount))
+}
+
+/// A path that is no file's, with numbers behind it or in front of it, and nothing else. Of several the largest is the
+/// amount: how often, how long in all, and how long once.
 fn name_and_amount(text: &str) -> Option<(&str, f64)> {
     if !text.contains('/') {
         return None;
     }
-    let words = text.split_whitespace();
-    let mut words = words.filter(|word| !RULES.contains(word));
-    let (first, second) = (words.next()?, words.next()?);
-    if words.next().is_some() {
-        return None;
-    }
-    let (name, amount) = match (number(first), number(second)) {
-        (None, Some(amount)) => (first, amount),
-        (Some(amount), None) => (second, amount),
-        _ => return None,
+    let separator: fn(char) -> bool = match text.contains(char::is_whitespace) {
+        true => char::is_whitespace,
+        false => |c| c == ',' || c == ';',
     };
+    let words = text.split(separator);
+    let (mut name, mut amount): (Option<&str>, Option<f64>) = (None, None);
+    for word in words.filter(|word| !word.is_empty() && !RULES.contains(word)) {
+        match number(word) {
+            Some(number) => amount = Some(amount.unwrap_or(number).max(number)),
+            None if name.is_none() => name = Some(word),
+            None => return None,
+        }
+    }
+    let (name, amount) = name.zip(amount)?;
     let name = name.trim_matches(AROUND);
     (name.contains('/') && !name.starts_with('/')).then_some((name, amount))
 }
@@ -201,6 +259,33 @@ mod tests {
         let both = "InnoDB\trwlock: btr0sea.cc:202\twaits=9120331\nwait/io/redo_log_flush 88.10\n";
         assert_eq!(telling(both), ["btr0sea.cc", "wait/io/redo_log_flush"]);
         assert!(telling("InnoDB waits=5 of nobody").is_empty());
+    }
+
+    #[test]
+    fn of_several_numbers_the_largest_is_the_amount() {
+        let csv = "EVENT_NAME,COUNT_STAR,SUM_TIMER_WAIT\n\
+            wait/synch/sxlock/innodb/btr_search_latch,9120331,412033112033\n\
+            wait/synch/mutex/innodb/trx_sys_mutex,912033112,12033112\n";
+        assert_eq!(telling(csv), ["wait/synch/sxlock/innodb/btr_search_latch"]);
+        let boxed = "| wait/synch/sxlock/innodb/btr_search_latch | 9120331 | 4120.3 | 0.4 |\n\
+            | wait/synch/mutex/innodb/trx_sys_mutex     |      31 |    0.1 | 0.1 |\n";
+        assert_eq!(
+            telling(boxed),
+            ["wait/synch/sxlock/innodb/btr_search_latch"]
+        );
+    }
+
+    #[test]
+    fn of_system_calls_those_with_most_of_the_time_tell() {
+        let list = "% time     seconds  usecs/call     calls    errors syscall\n\
+            ------ ----------- ----------- --------- --------- ----------------\n\
+            51.20   25.600000         120    212033           munmap\n\
+            40.10   20.050000         201     91203       912 futex\n\
+            8.10    4.050000          71    147887           mmap\n\
+            0.60    0.300000           9    388888           recvfrom\n\
+            ------ ----------- ----------- --------- --------- ----------------\n\
+            100.00   50.000000                840011       912 total\n";
+        assert_eq!(telling(list), ["munmap", "mmap"]);
     }
 
     #[test]

@@ -135,3 +135,24 @@ fn an_empty_change_buffer_is_nobodys_cause() {
     let empty = status("Ibuf: size 1, free list len 0, seg size 2, 0 merges");
     assert_eq!(first_of(&empty).as_deref(), Some("drop-table-bufpool"));
 }
+
+/// `strace -c`: what the allocator asks of the kernel.
+#[test]
+fn of_system_calls_the_one_with_most_of_the_time_is_the_cause() {
+    for (call, cause) in [
+        ("munmap", "malloc-mmap-threshold"),
+        ("madvise", "jemalloc-purge"),
+        ("fsync", "slow-fsync"),
+    ] {
+        let text = format!(
+            "% time     seconds  usecs/call     calls    errors syscall\n\
+             ------ ----------- ----------- --------- --------- ----------------\n\
+             88.20   44.100000         208    212033           {call}\n\
+             8.10    4.050000          91     50112       912 futex\n\
+             3.70    1.850000           9    388888           poll\n\
+             ------ ----------- ----------- --------- --------- ----------------\n\
+             100.00   50.000000                651033       912 total\n"
+        );
+        assert_eq!(first_of(&text).as_deref(), Some(cause), "{call}");
+    }
+}
