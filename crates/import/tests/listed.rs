@@ -156,3 +156,19 @@ fn of_system_calls_the_one_with_most_of_the_time_is_the_cause() {
         assert_eq!(first_of(&text).as_deref(), Some(cause), "{call}");
     }
 }
+
+/// Names that no sign asks for point at a cause: of a library's inner loops, a member's state, a RAID that is checked.
+#[test]
+fn prints_of_other_programs_point_at_a_cause() {
+    let openssl = "# Overhead  Command  Shared Object         Symbol\n\
+        \u{20}   31.20%  mysqld   libcrypto.so.1.1      [.] __bn_sqrx8x_internal\n\
+        \u{20}   21.02%  mysqld   libcrypto.so.1.1      [.] mulx4x_internal\n\
+        \u{20}    4.01%  mysqld   libc.so.6             [.] malloc\n\
+        \u{20}    2.10%  mysqld   [kernel.kallsyms]     [k] tcp_ack\n";
+    assert_eq!(first_of(openssl).as_deref(), Some("tls-handshake"));
+    let members = "| CHANNEL_NAME              | MEMBER_ID | MEMBER_HOST | MEMBER_STATE |\n\
+        | group_replication_applier | 0c11d2aa  | db1         | ONLINE       |\n\
+        | group_replication_applier | 0c11d2ab  | db2         | UNREACHABLE  |\n\
+        | group_replication_applier | 0c11d2ac  | db3         | UNREACHABLE  |\n";
+    assert_eq!(first_of(members).as_deref(), Some("quorum-lost"));
+}
