@@ -100,6 +100,9 @@ const OF_LAYER: &str = "of-layer-";
 /// The id of the witness that a text is like others.
 const LIKENESS: &str = "likeness";
 
+/// Parts of the ids of witnesses that tell of no thing which was seen. The layer of a line is that of what follows, too.
+const UNSEEN: [&str; 3] = [LIKENESS, "sentences-", OF_LAYER];
+
 /// Witnesses of a suspicion, at the most.
 const WITNESSES_MAX: usize = 3;
 
@@ -227,8 +230,7 @@ pub fn order_by_times(verdict: &mut Verdict, times: impl Fn(&str) -> u64) {
 /// Whether a finding that follows from any cause is explained by this suspicion: something that was seen must point at it,
 /// not only what somebody tells.
 pub(crate) fn explains(suspicion: &Finding, symptom: &Cause) -> bool {
-    let is_seen =
-        |witness: &Witness| witness.id != LIKENESS && witness.source != Seen::Sentences.source();
+    let is_seen = |witness: &Witness| !UNSEEN.iter().any(|part| witness.id.contains(part));
     symptom.follows_from_all() && suspicion.witnesses.iter().any(is_seen)
 }
 

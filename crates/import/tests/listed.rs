@@ -172,3 +172,10 @@ fn prints_of_other_programs_point_at_a_cause() {
         | group_replication_applier | 0c11d2ac  | db3         | UNREACHABLE  |\n";
     assert_eq!(first_of(members).as_deref(), Some("quorum-lost"));
 }
+
+/// The line that tells of a consequence is of the same layer as other causes: that makes none of them its root.
+#[test]
+fn a_layer_explains_nothing() {
+    let text = "Jan 01 10:00:00 db kernel: cgroup: fork rejected by pids controller in /system.slice/mysqld.service\n";
+    assert_eq!(first_of(text).as_deref(), Some("thread-limit"));
+}
