@@ -179,3 +179,20 @@ fn a_layer_explains_nothing() {
     let text = "Jan 01 10:00:00 db kernel: cgroup: fork rejected by pids controller in /system.slice/mysqld.service\n";
     assert_eq!(first_of(text).as_deref(), Some("thread-limit"));
 }
+
+/// A print of top has the kernel's own threads, and how much of the time is the kernel's.
+#[test]
+fn top_shows_the_thread_that_compacts_memory() {
+    let top = |share: &str| {
+        format!(
+            "top - 10:00:00 up 9 days, load average: 91, 60, 30\nThreads: 812 total, 60 running\n\
+             %Cpu(s):  4.1 us, 93.2 sy,  0.0 ni,  2.0 id,  0.1 wa,  0.0 hi,  0.6 si,  0.0 st\n\
+             \u{20}   PID USER      PR  NI    VIRT    RES    SHR S %CPU %MEM     TIME+ COMMAND\n\
+             \u{20}    91 root      20   0       0      0      0 R {share}  0.0  91:20.31 kcompactd0\n\
+             \u{20}  1211 mysql     20   0   91.2g  71.1g   9120 R 98.1 56.2  12:03.31 connection\n\
+             \u{20}  1212 mysql     20   0   91.2g  71.1g   9120 R 97.3 56.2  12:01.31 connection\n"
+        )
+    };
+    assert_eq!(first_of(&top("99.9")).as_deref(), Some("thp-compaction"));
+    assert_ne!(first_of(&top(" 2.1")).as_deref(), Some("thp-compaction"));
+}
