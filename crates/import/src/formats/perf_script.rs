@@ -22,7 +22,7 @@ pub(crate) static FOLDED: Format = Format {
         200,
         "",
         sign::SEMICOLON | sign::DIGIT,
-        |at| folded_stack(at.text).is_some_and(has_functions),
+        |at| is_folded(at.text, at.next),
     )],
     continues: |_, next| next.own.is_none() && folded_stack(next.text).is_some(),
     read: folded,
@@ -44,6 +44,13 @@ pub(crate) static PERF_SCRIPT: Format = Format {
     read,
     ..Format::NONE
 };
+
+/// Whether it or one of those behind it names functions.
+fn is_folded(text: &str, next: &[&str]) -> bool {
+    let next = next.iter().map(|line| line.trim());
+    let mut stacks = std::iter::once(text).chain(next).map_while(folded_stack);
+    stacks.any(has_functions)
+}
 
 /// The stack of `a;b;c 12`.
 fn folded_stack(text: &str) -> Option<&str> {
@@ -71,7 +78,8 @@ fn may_be_function(frame: &str) -> bool {
     symbol::alone(frame) == frame.trim() && behind_sign.all(is_version)
 }
 
-/// Whether most frames behind the first, which is the program, have signs that names in programs have, or are known.
+/// Whether the first is a program or a thread of the server's, or most frames behind it have signs that names in programs have,
+/// or are known.
 fn has_functions(stack: &str) -> bool {
     let is_sign = |c: char| "_`[<(".contains(c);
     let is_function = |frame: &&str| {
@@ -82,7 +90,8 @@ fn has_functions(stack: &str) -> bool {
             || Lexicon::get().lookup(Kind::Function, frame).is_some()
     };
     let frames = stack.split(';').skip(1);
-    frames.clone().filter(is_function).count() * 2 > frames.count()
+    stack.split(';').next().is_some_and(is_server)
+        || frames.clone().filter(is_function).count() * 2 > frames.count()
 }
 
 /// `mysqld 123 [000] 12.345: 1 cycles:` with an indented frame behind it.
@@ -305,6 +314,8 @@ mod tests {
 
     #[test]
     fn a_table_with_semicolons_is_no_stack() {
+        assert!(is_folded("perl;main;a 3", &["mysqld;main;poll 7"]));
+        assert!(!is_folded("perl;main;a 3", &["a 3", "mysqld;main;poll 7"]));
         for row in [
             "4711;Alice Miller;Hauptstrasse 12",
             "4711;Miller;Ringweg 12",
@@ -318,6 +329,7 @@ mod tests {
         for stack in [
             "mysqld;start_thread;handle_one_connection;futex_wait_[k] 40",
             "mysqld;start_thread;poll 5",
+            "mysqld;main;poll 7",
             "java;Main::run;std::vector<int, long>::push_back;f() const 7",
             "conn worker;__clone;memcpy@plt;memcpy@@GLIBC_2.14 7",
             "mysqld-4711;[libc.so.6];[unknown];operator new(unsigned long) 7",
