@@ -21,8 +21,8 @@ pub(crate) fn field_value<'a>(name: &str, text: &'a str) -> &'a str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// Users of the server's own sessions.
-const SERVERS_OWN: [&str; 2] = ["system user", "unauthenticated user"];
+/// What the server itself writes as user or host.
+const SERVERS_OWN: [&str; 3] = ["system user", "unauthenticated user", "connecting host"];
 
 /// Whether words may be the rest of a state that a mail or a terminal broke.
 pub(crate) fn is_of_server(text: &str) -> bool {
@@ -34,7 +34,7 @@ pub(crate) fn is_of_server(text: &str) -> bool {
 /// longest begin that is a known one. States that go on in many ways are known by their family: where words stand in one that
 /// are no server's, the family's name stands for it, as `wsrep: *`. Any other stays as it is, if it has a word of a server.
 pub(crate) fn known_state(text: &str) -> &str {
-    if is_of_server(text) {
+    if is_of_server(text) || is_cut_state(text) {
         return text;
     }
     let begins = text.rmatch_indices(' ').filter_map(|(at, _)| {
@@ -63,6 +63,12 @@ fn has_own_word(text: &str) -> bool {
     words.any(|word| word.len() > 1 && server_text::is_message_word(word))
 }
 
+/// Whether it is the begin of a state whose end a list cut off.
+fn is_cut_state(text: &str) -> bool {
+    let mut states = Lexicon::get().entries();
+    states.any(|entry| entry.kind == Kind::State && entry.pattern.starts_with(text))
+}
+
 fn pattern_of(state: &str) -> Option<&'static str> {
     let entry = Lexicon::get().lookup(Kind::State, state)?;
     Some(entry.pattern)
@@ -79,7 +85,14 @@ fn is_of_family(state: &str, pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::known_state;
+    use super::{field_value, known_state};
+
+    #[test]
+    fn what_the_server_writes_as_a_name_stays() {
+        assert_eq!(field_value("host", "connecting host"), "connecting host");
+        assert_eq!(field_value("Host", "web1 <-- Alice"), "web1");
+        assert_eq!(field_value("user", "system user"), "system user");
+    }
 
     #[test]
     fn a_state_ends_where_somebody_wrote_behind_it() {
@@ -103,6 +116,10 @@ mod tests {
             (
                 "wsrep: applying write-set (12) hunter2",
                 "wsrep: applying write-set (12)",
+            ),
+            (
+                "wsrep: replicating and certifying writ",
+                "wsrep: replicating and certifying writ",
             ),
             ("quillfeather at work", "quillfeather at work"),
             ("hunter2", "(other)"),
