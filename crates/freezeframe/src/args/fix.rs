@@ -26,7 +26,7 @@ Members of the group freezeframe need no root for kernel settings with --for: do
 
 Exit codes: 0 done, 1 error or something could not be undone, 3 the incident has no cause.")]
 pub(crate) struct Fix {
-    /// Incident file, or id of a cause [default: the newest incident]
+    /// Incident (its file or name, or a recorder's directory), or id of a cause [default: the newest incident]
     #[arg(value_name = "INCIDENT|CAUSE", conflicts_with_all = ["undo", "list"])]
     pub(crate) what: Option<String>,
     /// Use this cause of the incident instead of its first finding

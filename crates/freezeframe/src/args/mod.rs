@@ -279,7 +279,7 @@ pub(crate) struct Record {
 #[derive(Debug, Args)]
 #[command(after_help = explain_help())]
 pub(crate) struct Explain {
-    /// An incident, or what other tools captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input [default: the newest incident]
+    /// An incident (its file, its name, or a recorder's directory for its newest), or what other tools captured of one stall: files, directories, .gz, .zst, .tar, .zip; - for standard input [default: the newest incident]
     #[arg(value_name = "PATH", conflicts_with = "at")]
     pub(crate) paths: Vec<PathBuf>,
     /// Explain this time of the history, stall or not: 03:12, '2026-11-20 14:00', 10m (ago)
