@@ -1,4 +1,5 @@
-//! Lists that people paste, with an amount for each name: what is little beside the rest is not what it is about.
+//! Lists and prints that people paste: what is little beside the rest is not what it is about, and a name that no sign asks
+//! for still points at a cause.
 
 use diagnosis::{Catalogue, diagnose_closely};
 use import::{Input, import};
