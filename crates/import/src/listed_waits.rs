@@ -1,5 +1,7 @@
-//! Waits with their amounts, one a line, as consoles and people list them: `io/redo_log_flush   88.10`. A mention has no
+//! Waits with their amounts, or of one thread each, one a line, as consoles and people list them: `io/redo_log_flush   88.10`. A mention has no
 //! amount, so that what hardly anybody waits for would speak as loud as what nearly all wait for.
+
+use std::collections::HashMap;
 
 use lexicon::{Entry, Kind, Lexicon};
 
@@ -7,6 +9,16 @@ use crate::line::Line;
 
 /// A wait with a smaller share of the largest one tells nothing beside it.
 const SHARE_MIN: f64 = 0.1;
+
+/// The same of threads: few are in a list.
+const THREADS_SHARE_MIN: f64 = 0.25;
+
+/// The layer of waits for clients, in which most threads of any server are.
+const AT_REST: &str = "client-network";
+
+/// What parts the fields of a table's row, and how many it has at least.
+const FIELDS: [char; 3] = ['\t', '|', ','];
+const FIELDS_MIN: usize = 4;
 
 /// What parts columns.
 const RULES: [&str; 6] = ["|", "│", "-", "*", "=", ":"];
@@ -37,6 +49,8 @@ enum List {
     Mutexes,
     /// Shares of the time in system calls, of `strace -c`.
     Calls,
+    /// Rows of what threads wait for, of `events_waits_current`: each counts once.
+    Threads,
 }
 
 /// A name with its meaning and amount.
@@ -62,7 +76,8 @@ impl ListedWaits {
     pub(crate) fn take(&mut self, line: &Line<'_>) -> bool {
         let text = line.trimmed();
         let found = of_mutex(text).or_else(|| of_call(text));
-        self.push(line, found.or_else(|| of_instrument(text)))
+        let found = found.or_else(|| of_instrument(text));
+        self.push(line, found.or_else(|| of_thread(text)))
     }
 
     /// Whether the line is a row of InnoDB's mutexes.
@@ -90,7 +105,7 @@ impl ListedWaits {
         let waits = self.0.into_iter();
         waits.filter(move |one| match one.list {
             _ if little.contains(&one.line) => false,
-            List::Instruments => one.entry.is_strong,
+            List::Instruments | List::Threads => one.entry.is_strong,
             List::Mutexes => true,
             List::Calls => !RESTING.contains(&one.name.as_str()),
         })
@@ -98,25 +113,37 @@ impl ListedWaits {
 
     /// The numbers of the lines whose amounts tell nothing beside others of their list.
     fn little(&self) -> Vec<usize> {
+        let mut threads: HashMap<&str, f64> = HashMap::new();
+        for one in self.0.iter().filter(|one| one.list == List::Threads) {
+            *threads.entry(&one.name).or_default() += one.amount;
+        }
+        let amount = |one: &Wait| match one.list {
+            List::Threads => threads.get(one.name.as_str()).copied().unwrap_or(0.0),
+            _ => one.amount,
+        };
         let most = |list: List| {
             let of_list = self.0.iter().filter(|one| one.list == list);
-            of_list.map(|one| one.amount).fold(0.0, f64::max)
+            let busy = of_list.filter(|one| list != List::Threads || one.entry.layer != AT_REST);
+            busy.map(amount).fold(0.0, f64::max)
         };
-        let [instruments, mutexes, calls] =
-            [List::Instruments, List::Mutexes, List::Calls].map(most);
+        let least = [
+            SHARE_MIN * most(List::Instruments),
+            SHARE_MIN * most(List::Mutexes),
+            SHARE_MIN * most(List::Calls),
+            THREADS_SHARE_MIN * most(List::Threads),
+        ];
         let is_little = |one: &&Wait| {
-            let most = match one.list {
-                List::Instruments => instruments,
-                List::Mutexes => mutexes,
-                List::Calls => calls,
-            };
-            one.amount < SHARE_MIN * most
+            let [instruments, mutexes, calls, threads] = least;
+            amount(one)
+                < match one.list {
+                    List::Instruments => instruments,
+                    List::Mutexes => mutexes,
+                    List::Calls => calls,
+                    List::Threads => threads,
+                }
         };
-        self.0
-            .iter()
-            .filter(is_little)
-            .map(|one| one.line)
-            .collect()
+        let little = self.0.iter().filter(is_little);
+        little.map(|one| one.line).collect()
     }
 }
 
@@ -156,6 +183,20 @@ fn of_mutex(text: &str) -> Option<Found<'_>> {
         let latch = latch.map(|entry| found(name, entry));
         latch.or_else(|| Some(found(file, lexicon.lookup(Kind::Place, file)?)))
     })
+}
+
+/// A row of what threads wait for: `41  9120  wait/synch/mutex/innodb/trx_sys_mutex  trx0sys.ic:12  120331  lock`.
+fn of_thread(text: &str) -> Option<Found<'_>> {
+    let is_parting = |c: &&char| text.matches(**c).count() + 1 >= FIELDS_MIN;
+    let parting = FIELDS.iter().find(is_parting)?;
+    let fields = text
+        .split(*parting)
+        .map(|field| field.trim_matches(AROUND).trim());
+    let numbers = fields.clone().filter(|field| field.parse::<u64>().is_ok());
+    let mut names = fields.filter(|field| field.contains('/') && !field.starts_with('/'));
+    let name = names.next().filter(|_| numbers.count() >= 2)?;
+    let entry = Lexicon::get().lookup(Kind::Instrument, name)?;
+    Some((List::Threads, entry, name, 1.0))
 }
 
 /// A row of `strace -c`: ` 51.20   25.600000         120    212033        12 munmap`.
@@ -273,6 +314,36 @@ mod tests {
             telling(boxed),
             ["wait/synch/sxlock/innodb/btr_search_latch"]
         );
+    }
+
+    #[test]
+    fn of_threads_what_most_wait_for_tells() {
+        let row = |number: u32, name: &str| {
+            format!(
+                "{number}\t{}\t{name}\tfile.cc:12\t120331\tlock\n",
+                7 * number
+            )
+        };
+        let mut list =
+            String::from("THREAD_ID\tEVENT_ID\tEVENT_NAME\tSOURCE\tTIMER_WAIT\tOPERATION\n");
+        for number in 0..9 {
+            list += &row(number, "wait/synch/mutex/sql/LOCK_table_cache");
+        }
+        list += &row(10, "wait/synch/mutex/innodb/redo_rseg_mutex");
+        for number in 20..70 {
+            list += &row(number, "wait/io/socket/sql/client_connection");
+        }
+        let told = telling(&list);
+        assert!(
+            told.contains(&"wait/synch/mutex/sql/LOCK_table_cache".to_owned()),
+            "{told:?}"
+        );
+        assert!(
+            !told.iter().any(|one| one.contains("redo_rseg")),
+            "{told:?}"
+        );
+        assert_eq!(telling(&list.replace('\t', ",")), told);
+        assert_eq!(telling(&list.replace('\t', " | ")), told);
     }
 
     #[test]

@@ -197,3 +197,20 @@ fn top_shows_the_thread_that_compacts_memory() {
     assert_eq!(first_of(&top("99.9")).as_deref(), Some("thp-compaction"));
     assert_ne!(first_of(&top(" 2.1")).as_deref(), Some("thp-compaction"));
 }
+
+/// `events_waits_current`: what most threads wait for tells, and one thread that waits for something else does not.
+#[test]
+fn of_waiting_threads_most_tell() {
+    for (name, cause) in [
+        ("mutex/sql/LOCK_table_cache", "table-open-cache"),
+        ("cond/sql/MDL_context::COND_wait_status", "mdl-pileup"),
+        ("mutex/innodb/trx_sys_mutex", "trx-sys-rseg"),
+    ] {
+        let mut text = String::from("THREAD_ID\tEVENT_ID\tEVENT_NAME\tTIMER_WAIT\tOPERATION\n");
+        for thread in 41..53 {
+            text += &format!("{thread}\t9120\twait/synch/{name}\t120331\twait\n");
+        }
+        text += "61\t9120\twait/synch/mutex/innodb/redo_rseg_mutex\t120331\tlock\n";
+        assert_eq!(first_of(&text).as_deref(), Some(cause), "{name}");
+    }
+}
