@@ -19,8 +19,10 @@ const TARGETS_MAX: usize = 1000;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TargetConfig {
     pub(crate) name: String,
+    #[serde(deserialize_with = "place")]
     pub(crate) host: Option<String>,
     pub(crate) port: Option<u16>,
+    #[serde(deserialize_with = "place")]
     pub(crate) socket: Option<PathBuf>,
     pub(crate) user: Option<String>,
     pub(crate) password_file: Option<PathBuf>,
@@ -107,6 +109,24 @@ pub(crate) fn check(path: &Path, text: &str, targets: &[TargetConfig]) -> Result
 fn metrics<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<MetricsFrom>, D::Error> {
     let text = String::deserialize(text)?;
     text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// The name of a host or the path of a socket. An address with a scheme is neither: its login would be part of what the server
+/// is called.
+pub(crate) fn no_address(text: String) -> Result<String, &'static str> {
+    match text.contains("://") {
+        true => Err("a name or a path, not an address with '://'"),
+        false => Ok(text),
+    }
+}
+
+/// A host or a socket.
+pub(crate) fn place<'de, T: From<String>, D: serde::Deserializer<'de>>(
+    text: D,
+) -> Result<Option<T>, D::Error> {
+    let text = no_address(String::deserialize(text)?);
+    text.map(|text| Some(text.into()))
+        .map_err(serde::de::Error::custom)
 }
 
 /// A mode of TLS by its name.

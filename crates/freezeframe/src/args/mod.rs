@@ -39,11 +39,15 @@ pub(crate) use web::Web;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    PathBufValueParser, PossibleValuesParser, StringValueParser, TypedValueParser,
+};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use cli::{duration, some_time};
 use server::TlsMode;
+
+use crate::target_config::no_address;
 
 /// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
 #[derive(Debug, Parser)]
@@ -150,10 +154,10 @@ pub(crate) enum Command {
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Unix socket of the server
-    #[arg(long, value_name = "PATH", conflicts_with = "pid")]
+    #[arg(long, value_name = "PATH", conflicts_with = "pid", value_parser = socket_path())]
     pub(crate) socket: Option<PathBuf>,
     /// Host of the server [default: the one in the option file, else this host]
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pid", "socket"], value_parser = host_name())]
     pub(crate) host: Option<String>,
     /// TCP port of the server; on this host its unix socket is tried, too
     #[arg(long, value_name = "N", conflicts_with = "pid")]
@@ -203,6 +207,19 @@ pub(crate) struct TlsArgs {
     /// Key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "ssl_cert")]
     pub(crate) ssl_key: Option<PathBuf>,
+}
+
+/// A path, and no address of another program's.
+fn socket_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| {
+        let is_path = no_address(path.to_string_lossy().into_owned());
+        is_path.map(|_| path)
+    })
+}
+
+/// A name, and no address of another program's.
+fn host_name() -> impl TypedValueParser<Value = String> {
+    StringValueParser::new().try_map(no_address)
 }
 
 /// The modes, for completions as well.
