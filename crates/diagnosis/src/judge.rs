@@ -215,7 +215,9 @@ impl<'c> Tested<'c> {
                 Outcome::Holds(witness) => self.holding.push((one, witness)),
                 Outcome::Not(instead) => self.not.push((one, instead)),
                 Outcome::Unknown(names)
-                    if names.contains(provenance::OF_CAPTURES_ALONE)
+                    if names
+                        .iter()
+                        .any(|one| provenance::is_of_captures_alone(one))
                         && !evidence.incident.is_imported() => {}
                 Outcome::Unknown(names) => self.unknown.push((one, names)),
             }

@@ -20,8 +20,10 @@ pub(crate) fn source_of(name: &str) -> String {
     area_of(name).map_or(first, |area| area.source).to_owned()
 }
 
-/// The signal of other tools' captures that no recorder takes: it has the same in more detail, and lacks nothing.
-pub(crate) const OF_CAPTURES_ALONE: &str = "process.cpus";
+/// Whether no recorder takes a signal, only other tools' captures: it has the same in more detail, and lacks nothing.
+pub(crate) fn is_of_captures_alone(name: &str) -> bool {
+    name == "process.cpus" || name.starts_with("top.")
+}
 
 /// Names that are told of one source, at the most.
 const NAMES_MAX: usize = 3;
