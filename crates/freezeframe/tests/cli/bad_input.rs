@@ -127,13 +127,13 @@ fn nothing_is_replaced_unasked() {
     one_line_with(
         2,
         &["explain", &ticket, "--html", &ticket],
-        &["ticket.txt", "to be explained"],
+        &["ticket.txt", "to be read"],
     );
     let folder = dir.path().to_str().unwrap();
     one_line_with(
         2,
         &["explain", folder, "--html", &ticket],
-        &["ticket.txt", "to be explained"],
+        &["ticket.txt", "to be read"],
     );
     assert_eq!(std::fs::read(&frame).unwrap(), kept);
     assert_eq!(std::fs::read_to_string(&ticket).unwrap(), line);
