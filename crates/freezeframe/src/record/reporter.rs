@@ -48,7 +48,7 @@ pub(super) struct Reporter {
     pub(super) hooks: Hooks,
     /// An incident was lost.
     pub(super) lost: Cell<bool>,
-    /// The last line could not be written.
+    /// A line could not be written.
     pub(super) unwritten: Cell<bool>,
     /// The finding that was told last while a stall lasts.
     pub(super) so_far: RefCell<String>,
@@ -141,20 +141,17 @@ impl Reporter {
 
     /// What became of a line. A reader that has gone ends the recording; a disk that is full, which stalls servers, does not.
     pub(super) fn told(&self, printed: Result<()>) -> Result<()> {
-        let is_lost = match printed {
-            Ok(()) => false,
-            Err(error) if is_broken_pipe(&error) => return Err(error),
-            Err(error) => {
-                if !self.unwritten.get() {
-                    let why = one_line(&error);
-                    output::note(&format!(
-                        "standard output cannot be written ({why}); recording continues"
-                    ));
-                }
-                true
-            }
-        };
-        self.unwritten.set(is_lost);
+        let Err(error) = printed else { return Ok(()) };
+        if is_broken_pipe(&error) {
+            return Err(error);
+        }
+        // Said once: that a later turn went well need not mean that it had a line.
+        if !self.unwritten.replace(true) {
+            let why = one_line(&error);
+            output::note(&format!(
+                "standard output cannot be written ({why}); recording continues"
+            ));
+        }
         Ok(())
     }
 

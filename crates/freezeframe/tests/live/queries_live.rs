@@ -336,7 +336,9 @@ fn single_statements_are_asked_for_where_they_are_seen() {
     let options = ["--way", "performance-schema", "--filter", "kind=SELECT"];
     let line = error_line(&command(&server, "1s", &options).output().unwrap());
     assert!(line.contains("need single statements"), "{line}");
-    let line = error_line(&command(&server, "1s", &["--since", "1h"]).output().unwrap());
+    let output = command(&server, "1s", &["--since", "1h"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let line = said(&output);
     assert!(
         line.contains("--since and --until work only with logs"),
         "{line}"
