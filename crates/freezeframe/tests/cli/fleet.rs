@@ -506,7 +506,10 @@ fn clickhouse_answers_as_a_directory_does() {
     let salt = room.path().join("fleet.salt");
     let salt = salt.to_str().unwrap();
     let (told, code) = refused(&["fleet", "init", &url]);
-    assert!(told.contains("AUTHENTICATION_FAILED") && code == 1, "{told}");
+    assert!(
+        told.contains("AUTHENTICATION_FAILED") && code == 1,
+        "{told}"
+    );
     let with_password = |arguments: &[&str]| {
         freezeframe()
             .env("FREEZEFRAME_FLEET_PASSWORD", "s3cret word")
