@@ -18,6 +18,9 @@ mod gateway;
 mod gateway_config;
 mod grants;
 mod hooks;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod http_request;
 mod incidents;
 mod journals;
 mod lease_helper;

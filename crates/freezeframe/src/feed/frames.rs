@@ -229,7 +229,7 @@ fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::fs::File;
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpListener;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
@@ -237,6 +237,7 @@ mod tests {
     use fleet::s3;
 
     use super::*;
+    use crate::http_request;
 
     /// What a store answers where a file's name has this in it, and the names of those that it has.
     #[derive(Default)]
@@ -254,17 +255,7 @@ mod tests {
         let known = behind.clone();
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                let mut request = Vec::new();
-                let mut byte = [0];
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                let head = String::from_utf8(request).unwrap();
-                let mut lines = head.lines();
-                let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
-                let mut body = vec![0; length.unwrap().parse().unwrap()];
-                stream.read_exact(&mut body).unwrap();
+                let (head, _) = http_request::read(&mut stream);
                 let path = head.split(' ').nth(1).unwrap();
                 let name = path.rsplit('/').next().unwrap().to_owned();
                 let mut behind = known.lock().unwrap();

@@ -195,7 +195,7 @@ fn together(one: &Waiting) -> Token {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::collections::BTreeSet;
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpListener;
     use std::sync::mpsc::{Receiver, channel};
     use std::sync::{Arc, Mutex};
@@ -206,6 +206,7 @@ mod tests {
 
     use super::*;
     use crate::feed::config::{FleetConfig, Seconds as OfSeconds};
+    use crate::http_request;
 
     /// What a server does with an insert.
     #[derive(Clone, Copy)]
@@ -223,18 +224,7 @@ mod tests {
         std::thread::spawn(move || {
             let mut does = does.into_iter();
             while let Ok((mut stream, _)) = listener.accept() {
-                let mut request = Vec::new();
-                let mut byte = [0];
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                let head = String::from_utf8(request.clone()).unwrap();
-                let length = head
-                    .lines()
-                    .find_map(|line| line.strip_prefix("Content-Length: "));
-                let mut body = vec![0; length.unwrap().parse().unwrap()];
-                stream.read_exact(&mut body).unwrap();
+                let (head, body) = http_request::read(&mut stream);
                 let (status, answer) = if body.starts_with(b"SELECT version()") {
                     (200, "26.9.2.1".to_owned())
                 } else if body.starts_with(b"SELECT max(version)") {
@@ -243,6 +233,7 @@ mod tests {
                         format!(r#"{{"data":[[{}]]}}"#, fleet::clickhouse::VERSION),
                     )
                 } else {
+                    let mut request = head.into_bytes();
                     request.extend(&body);
                     sender.send(request).unwrap();
                     match does.next().unwrap() {
@@ -365,17 +356,7 @@ mod tests {
         let known = behind.clone();
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                let mut request = Vec::new();
-                let mut byte = [0];
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                let head = String::from_utf8(request).unwrap();
-                let mut lines = head.lines();
-                let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
-                let mut body = vec![0; length.unwrap().parse().unwrap()];
-                stream.read_exact(&mut body).unwrap();
+                let (_, body) = http_request::read(&mut stream);
                 let token = fleet::batch_bytes::from_bytes(&body).unwrap().token;
                 let mut behind = known.lock().unwrap();
                 let status = if behind.refused.contains(&token.boot) {

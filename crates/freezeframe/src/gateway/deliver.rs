@@ -288,7 +288,7 @@ impl Delivery {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Write;
     use std::net::TcpListener;
     use std::path::Path;
 
@@ -299,6 +299,7 @@ mod tests {
     use ::fleet::url::StoreUrl;
 
     use super::*;
+    use crate::http_request;
 
     /// What a server refuses, how it says so, and what it has taken: numbers of batches.
     #[derive(Default)]
@@ -323,17 +324,7 @@ mod tests {
         let known = behind.clone();
         std::thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
-                let mut request = Vec::new();
-                let mut byte = [0];
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_exact(&mut byte).unwrap();
-                    request.push(byte[0]);
-                }
-                let head = String::from_utf8(request).unwrap();
-                let mut lines = head.lines();
-                let length = lines.find_map(|line| line.strip_prefix("Content-Length: "));
-                let mut body = vec![0; length.unwrap().parse().unwrap()];
-                stream.read_exact(&mut body).unwrap();
+                let (_, body) = http_request::read(&mut stream);
                 let body = String::from_utf8_lossy(&body).into_owned();
                 let (status, answer) = if body.starts_with("SELECT version()") {
                     (200, "26.9.2.1".to_owned())
