@@ -127,6 +127,9 @@ fn is_top_summary(text: &str) -> bool {
 /// Processes of one print of top that are kept.
 const PROCESSES_MAX: usize = 200;
 
+/// Prints in which a server is ready to run, from which on that is a signal.
+const READY_MIN: usize = 2;
+
 /// `top -b`: shares of the processors, and which processes used them.
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
@@ -135,6 +138,7 @@ fn read(lines: &[Line<'_>]) -> Read {
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     let (mut after, mut before, mut is_first): (u64, Option<u64>, bool) = (0, None, true);
     let (mut processes, mut of_print) = (0_usize, 0_usize);
+    let mut ready: BTreeMap<u64, bool> = BTreeMap::new();
     let mut end = |after, readings: &mut Vec<Reading>, shares: &mut BTreeMap<String, f64>| {
         let servers = shares.iter().filter(|(name, _)| is_server_program(name));
         if let Some(cpus) = servers
@@ -189,6 +193,11 @@ fn read(lines: &[Line<'_>]) -> Read {
             // `MYSQL_PWD=… mysql`: no name of a program has a sign in it that gives a value.
             let command = command.map(|command| command.split('=').next().unwrap_or(command));
             let share = head.cell(&words, &["%CPU", "CPU%"]).and_then(number);
+            if command.is_some_and(is_server_program)
+                && let Some(state) = head.cell(&words, &["S"])
+            {
+                *ready.entry(after).or_default() |= state == "R";
+            }
             if let Some((command, share)) = command.zip(share)
                 && of_print < PROCESSES_MAX
                 && share > 0.0
@@ -200,6 +209,14 @@ fn read(lines: &[Line<'_>]) -> Read {
         }
     }
     end(after, &mut readings, &mut shares);
+    // A server that works is in R by chance; in two prints it says how much it waits for a processor.
+    if ready.values().filter(|ready| **ready).count() >= READY_MIN {
+        for (after, ready) in ready {
+            let value = f64::from(u8::from(ready));
+            let ready = Reading::gauge("process.ready_share", Unit::Share, value);
+            read.push("top", None, after, vec![ready]);
+        }
+    }
     read.brought = counted(
         processes,
         "process that used processors",
@@ -315,6 +332,23 @@ mod tests {
         ));
         assert_eq!(capture.values("top.mysqld.cpus"), [9.03]);
         assert_eq!(capture.values("process.cpus"), [9.03]);
+    }
+
+    #[test]
+    fn a_server_that_is_ready_in_two_prints() {
+        let print = |states: &[&str]| {
+            let prints = states.iter().enumerate().map(|(at, state)| {
+                format!(
+                    "top - 10:00:0{at} up\n%Cpu(s): 6.0 us, 1.0 sy\n  PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND\n\
+                     25438 mysql 20 0 8g 132232 23704 {state} 10.0 0.5 0:02.13 mariadbd\n"
+                )
+            });
+            prints.collect::<String>()
+        };
+        let values =
+            |states: &[&str]| read(&clean::lines(&print(states))).values("process.ready_share");
+        assert_eq!(values(&["R", "S", "R"]), [1.0, 0.0, 1.0]);
+        assert!(values(&["S", "R", "S"]).is_empty());
     }
 
     #[test]
