@@ -36,7 +36,8 @@ demo: ## stall a private server, catch it, name the cause: demo/
 test: ## run every test, with private servers
 	scripts/need server build rust
 	@scripts/need mysql-5.5 mysql-9 || echo "make test: goes on without the servers that could not be fetched" >&2
-	@$(BEGIN) $(SEEDS) cargo test --locked --workspace --no-fail-fast --config "target.'cfg(unix)'.runner='scripts/run-test'"; $(END)
+	@$(BEGIN) ( export FREEZEFRAME_TEST_JOBS=$$(mktemp -d); $(SEEDS) cargo test --locked --workspace --no-fail-fast \
+			--config "target.'cfg(unix)'.runner='scripts/run-test'"; ran=$$?; scripts/run-test --wait && exit $$ran ); $(END)
 
 # What is not there is skipped, and said. The tests make and drop databases `freezeframe_test_…`, on a server of their own
 # or on that of FREEZEFRAME_CLICKHOUSE_URL=http://USER:PASSWORD@HOST:8123.
