@@ -62,13 +62,25 @@ pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
 }
 
-/// An address of a program that takes its login in it, without that: `mysql://root:…@db1/` is `mysql://…@db1/`. A
-/// recorder's mistakes stand in the journal.
+/// An address of a program that takes its login in it, without that: `mysql://root:…@db1/` is `mysql://…@db1/`, and so is one
+/// without a scheme. Behind a `?` stand options, such as a password. A recorder's mistakes stand in the journal.
 fn without_login(part: &str) -> Option<String> {
-    let (scheme, rest) = part.split_once("://")?;
-    let (_, host) = rest.rsplit_once('@')?;
-    let host = host.split('?').next().unwrap_or_default();
-    Some(format!("{scheme}://…@{host}"))
+    let (scheme, rest) = part.split_once("://").unwrap_or(("", part));
+    let login = rest.rsplit_once('@');
+    let login = login.filter(|(user, _)| !scheme.is_empty() || user.contains(':'));
+    let bare = login.map_or(rest, |(_, host)| host);
+    let options = bare.split_once('?');
+    let options = options.filter(|(_, options)| options.contains('='));
+    if login.is_none() && options.is_none() {
+        return None;
+    }
+    let parts = [
+        scheme,
+        if scheme.is_empty() { "" } else { "://" },
+        if login.is_some() { "…@" } else { "" },
+        options.map_or(bare, |(bare, _)| bare),
+    ];
+    Some(parts.concat())
 }
 
 /// The text about wrong arguments, which has lines of its own, with what was said on one line each time.
@@ -80,9 +92,8 @@ fn in_lines(text: String, said: impl Iterator<Item = String>) -> String {
     said.fold(text, |text, argument| {
         // Of `--name=value` either may be quoted alone.
         let parts = argument.split_once('=');
-        let parts = parts.filter(|(name, _)| !name.contains("://"));
-        let parts = parts.map_or(vec![argument.as_str()], |(name, value)| vec![name, value]);
-        parts
+        let (name, value) = parts.unwrap_or_default();
+        [argument.as_str(), name, value]
             .into_iter()
             .fold(text, |text, part| match without_login(part) {
                 Some(bare) => text.replace(part, &output::plain(&bare)),
@@ -205,6 +216,20 @@ mod tests {
             ),
             "error: unexpected argument '--dsn' found; see https://x"
         );
+        for (said, shown) in [
+            ("--host=root:hunter2@db1", "…@db1"),
+            ("root:hunter=2@db1", "…@db1"),
+            ("mysql://db1/x?password=hunter2", "mysql://db1/x"),
+            ("db1?password=hunter2", "db1"),
+            ("alice@db1", "alice@db1"),
+            ("a?b", "a?b"),
+        ] {
+            let value = said.strip_prefix("--host=").unwrap_or(said);
+            assert_eq!(
+                told(&format!("invalid value '{value}' for '--host'"), &[said]),
+                format!("invalid value '{shown}' for '--host'")
+            );
+        }
         // The text's own lines stay.
         assert_eq!(told("one\ntwo", &["two", "x=y", "\n"]), "one\ntwo");
     }

@@ -14,7 +14,7 @@ use crate::feed::{self, FleetConfig};
 use crate::gateway_config::{self, GatewayConfig};
 use crate::hooks::{self, HookConfig};
 use crate::listen;
-use crate::target_config::{self, TargetConfig, error_position, place, ssl_mode};
+use crate::target_config::{self, TargetConfig, error_position, host, socket, ssl_mode};
 use crate::triggers;
 
 const DEFAULT_PATH: &str = "/etc/freezeframe/freezeframe.toml";
@@ -61,9 +61,9 @@ pub(crate) struct QueriesConfig {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ServerConfig {
-    #[serde(deserialize_with = "place")]
+    #[serde(deserialize_with = "socket")]
     pub(crate) socket: Option<PathBuf>,
-    #[serde(deserialize_with = "place")]
+    #[serde(deserialize_with = "host")]
     pub(crate) host: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) user: Option<String>,
@@ -389,7 +389,7 @@ mod tests {
         let error = error_of("[server]\nhost = 'mysql://root:hunter2@db1/'\n");
         assert_eq!(
             error,
-            "f.toml:2: host: a name or a path, not an address with '://'"
+            "f.toml:2: host: a host's name or number, without a login, a port or a path"
         );
         let error = error_of("[[targets]]\nname = 'x'\nsocket = 'mysql://root:hunter2@db1/'\n");
         assert!(!error.contains("hunter2"), "{error}");

@@ -19,10 +19,10 @@ const TARGETS_MAX: usize = 1000;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TargetConfig {
     pub(crate) name: String,
-    #[serde(deserialize_with = "place")]
+    #[serde(deserialize_with = "host")]
     pub(crate) host: Option<String>,
     pub(crate) port: Option<u16>,
-    #[serde(deserialize_with = "place")]
+    #[serde(deserialize_with = "socket")]
     pub(crate) socket: Option<PathBuf>,
     pub(crate) user: Option<String>,
     pub(crate) password_file: Option<PathBuf>,
@@ -111,21 +111,18 @@ fn metrics<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<MetricsFr
     text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
-/// The name of a host or the path of a socket. An address with a scheme is neither: its login would be part of what the server
-/// is called.
-pub(crate) fn no_address(text: String) -> Result<String, &'static str> {
-    match text.contains("://") {
-        true => Err("a name or a path, not an address with '://'"),
-        false => Ok(text),
-    }
+/// A host, and no address with a login.
+pub(crate) fn host<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<String>, D::Error> {
+    let text = server::host_name(String::deserialize(text)?);
+    text.map(Some).map_err(serde::de::Error::custom)
 }
 
-/// A host or a socket.
-pub(crate) fn place<'de, T: From<String>, D: serde::Deserializer<'de>>(
+/// The path of a socket, and no address with a login.
+pub(crate) fn socket<'de, D: serde::Deserializer<'de>>(
     text: D,
-) -> Result<Option<T>, D::Error> {
-    let text = no_address(String::deserialize(text)?);
-    text.map(|text| Some(text.into()))
+) -> Result<Option<PathBuf>, D::Error> {
+    let text = server::socket_path(String::deserialize(text)?);
+    text.map(|path| Some(path.into()))
         .map_err(serde::de::Error::custom)
 }
 

@@ -53,6 +53,33 @@ pub fn look_up(host: &str) -> io::Result<()> {
     }
 }
 
+/// A host by its name or number. What other programs take for an address, `mysql://root:…@db7` or `root@db7`, is none: its
+/// login would be part of what the server is called.
+///
+/// # Errors
+/// What a host is, if this is none. The text is not repeated.
+pub fn host_name(text: String) -> Result<String, &'static str> {
+    let is_of_name = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    // The number of an interface may stand behind an address: `fe80::1%eth0`.
+    let number = text.split_once('%').map_or(&*text, |(number, _)| number);
+    let is_address = || number.parse::<IpAddr>().is_ok();
+    match text.chars().all(is_of_name) || (is_address() && !text.contains(['/', '@'])) {
+        true => Ok(text),
+        false => Err("a host's name or number, without a login, a port or a path"),
+    }
+}
+
+/// The path of a socket. An address with a scheme is none, for the same reason.
+///
+/// # Errors
+/// What a path is, if this is none. The text is not repeated.
+pub fn socket_path(text: String) -> Result<String, &'static str> {
+    match text.contains("://") {
+        true => Err("a path, not an address with '://'"),
+        false => Ok(text),
+    }
+}
+
 /// Names of this host that need no resolver.
 fn is_usual_local(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
@@ -64,6 +91,37 @@ fn is_usual_local(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_with_a_login_is_neither_a_host_nor_a_socket() {
+        for host in [
+            "",
+            "db7",
+            "db_7.example.com.",
+            "m\u{fc}nchen.example",
+            "10.0.0.7",
+            "::1",
+            "fe80::1%eth0",
+        ] {
+            assert_eq!(host_name(host.to_owned()).as_deref(), Ok(host));
+        }
+        for other in [
+            "mysql://root:hunter2@db7",
+            "//root:hunter2@db7",
+            "root:hunter2@db7",
+            "root:hunter2",
+            "db7:3307",
+            "db7/shop?password=hunter2",
+            "db7 -phunter2",
+            "::1%root:hunter2@db7",
+        ] {
+            let why = host_name(other.to_owned()).unwrap_err();
+            assert!(!why.contains("hunter2"), "{why}");
+        }
+        assert!(socket_path("mysql://root:hunter2@db7".to_owned()).is_err());
+        let path = "/run/a b@c:d/x.sock";
+        assert_eq!(socket_path(path.to_owned()).as_deref(), Ok(path));
+    }
 
     #[test]
     fn this_host_and_others() {

@@ -28,7 +28,7 @@ mod status_names;
 mod tls;
 pub mod wire;
 
-pub use address::{Address, is_this_host, look_up};
+pub use address::{Address, host_name, is_this_host, look_up, socket_path};
 pub use connection::{Deadlines, Row, Session, Waits};
 pub use counters::statement_mix;
 pub use error::ServerError;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::address::{host_name, socket_path};
 use crate::login_error::LoginError;
 use crate::tls::{TlsMode, TlsOptions};
 
@@ -103,21 +104,23 @@ pub(crate) fn parse_groups(
             let (key, value) = line.split_once('=').unwrap_or((line, ""));
             let value = unquote(value.trim());
             let key = key.trim().replace('_', "-");
-            match key.strip_prefix("loose-").unwrap_or(&key) {
+            let key = key.strip_prefix("loose-").unwrap_or(&key);
+            let wrong = |why: &dyn std::fmt::Display| LoginError::OptionFile {
+                path: path.to_owned(),
+                line: number,
+                problem: format!("{key}: {why}"),
+            };
+            match key {
                 "user" => login.user = Some(value),
                 "password" => login.password = Some(value),
-                "socket" => login.socket = Some(value),
-                "host" => login.host = Some(value),
+                "socket" => login.socket = Some(socket_path(value).map_err(|why| wrong(&why))?),
+                "host" => login.host = Some(host_name(value).map_err(|why| wrong(&why))?),
                 "ssl-ca" => login.tls.ca = Some(value.into()),
                 "ssl-cert" => login.tls.cert = Some(value.into()),
                 "ssl-key" => login.tls.key = Some(value.into()),
                 "ssl-mode" => {
-                    let mode = value.parse().map_err(|why| LoginError::OptionFile {
-                        path: path.to_owned(),
-                        line: number,
-                        problem: format!("ssl-mode: {why}"),
-                    })?;
-                    login.tls.mode = Some(mode);
+                    let mode = value.parse::<TlsMode>();
+                    login.tls.mode = Some(mode.map_err(|why| wrong(&why))?);
                 }
                 "ssl" => switches.tls = Some(is_on(&value)),
                 "skip-ssl" | "disable-ssl" => switches.tls = Some(false),
@@ -126,12 +129,8 @@ pub(crate) fn parse_groups(
                     switches.verify = Some(false);
                 }
                 "port" => {
-                    let port = value.parse().map_err(|_| LoginError::OptionFile {
-                        path: path.to_owned(),
-                        line: number,
-                        problem: "port: a number up to 65535 expected".to_owned(),
-                    })?;
-                    login.port = Some(port);
+                    let port = value.parse::<u16>();
+                    login.port = Some(port.map_err(|_| wrong(&"a number up to 65535 expected"))?);
                 }
                 _ => {}
             }
@@ -244,6 +243,29 @@ mod tests {
         assert!(
             error.starts_with("my.cnf:2: ssl-mode: one of DISABLED"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_host_with_a_login_in_it_is_refused_without_being_told() {
+        for line in [
+            "host=mysql://root:hunter2@db7",
+            "host = 'root:hunter2@db7' # who",
+            "loose-host=db7?password=hunter2",
+            "socket=mysql://root:hunter2@db7",
+        ] {
+            let text = format!("[client]\n{line}\n");
+            let error = parse(Path::new("my.cnf"), &text).unwrap_err().to_string();
+            assert!(
+                error.starts_with("my.cnf:2: ") && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+        let text = "[client]\nhost=mysql://root:hunter2@db7\n";
+        let error = parse(Path::new("my.cnf"), text).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "my.cnf:2: host: a host's name or number, without a login, a port or a path"
         );
     }
 

@@ -47,8 +47,6 @@ use clap_complete::Shell;
 use cli::{duration, some_time};
 use server::TlsMode;
 
-use crate::target_config::no_address;
-
 /// A flight recorder and doctor for MySQL, MariaDB and Percona Server stalls.
 #[derive(Debug, Parser)]
 #[command(
@@ -212,14 +210,14 @@ pub(crate) struct TlsArgs {
 /// A path, and no address of another program's.
 fn socket_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
-        let is_path = no_address(path.to_string_lossy().into_owned());
+        let is_path = server::socket_path(path.to_string_lossy().into_owned());
         is_path.map(|_| path)
     })
 }
 
 /// A name, and no address of another program's.
 fn host_name() -> impl TypedValueParser<Value = String> {
-    StringValueParser::new().try_map(no_address)
+    StringValueParser::new().try_map(server::host_name)
 }
 
 /// The modes, for completions as well.
