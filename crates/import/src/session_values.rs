@@ -1,5 +1,7 @@
 //! What cells and fields of a processlist tell, without what people wrote beside them.
 
+use std::borrow::Cow;
+
 use lexicon::{Kind, Lexicon};
 
 use crate::tables::{null, without_code_marks};
@@ -32,10 +34,11 @@ pub(crate) fn is_of_server(text: &str) -> bool {
 
 /// The state in front of what somebody wrote behind it: of one that neither is known nor made of a server's words the
 /// longest begin that is a known one. States that go on in many ways are known by their family: where words stand in one that
-/// are no server's, the family's name stands for it, as `wsrep: *`. Any other stays as it is, if it has a word of a server.
-pub(crate) fn known_state(text: &str) -> &str {
+/// are no server's, the family's name stands for it, as `wsrep: *`. Of any other, a plugin's or a younger server's, the words
+/// stay that servers have.
+pub(crate) fn known_state(text: &str) -> Cow<'_, str> {
     if is_of_server(text) || is_cut_state(text) {
-        return text;
+        return Cow::Borrowed(text);
     }
     let begins = text.rmatch_indices(' ').filter_map(|(at, _)| {
         let begin = text.get(..at)?;
@@ -46,21 +49,32 @@ pub(crate) fn known_state(text: &str) -> &str {
         let pattern = pattern_of(text);
         pattern.is_some_and(|pattern| !pattern.contains('*') || is_of_family(text, pattern))
     });
-    let shown = known.or_else(|| pattern_of(text));
-    shown.unwrap_or_else(|| match has_own_word(text) {
-        // A plugin's, or a younger server's.
-        true => text,
-        false => OTHER,
-    })
+    match known.or_else(|| pattern_of(text)) {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(own_words(text)),
+    }
 }
 
 /// Stands for a state that no server has: a list whose columns were read wrongly has anything in its place.
 const OTHER: &str = "(other)";
 
-/// Whether one of the words is a server's; letters alone are none.
-fn has_own_word(text: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    words.any(|word| word.len() > 1 && server_text::is_message_word(word))
+/// Stands for words that are no server's, and for numbers between such.
+const GONE: &str = "?";
+
+/// The words that servers have, with one mark for those between; letters alone are none.
+fn own_words(text: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = if is_of_server(word) { word } else { GONE };
+        if word != GONE || words.last() != Some(&GONE) {
+            words.push(word);
+        }
+    }
+    let has_word = |word: &&str| word.chars().filter(|c| c.is_alphanumeric()).count() > 1;
+    match words.iter().any(has_word) {
+        true => words.join(" "),
+        false => OTHER.to_owned(),
+    }
 }
 
 /// Whether it is the begin of a state whose end a list cut off.
@@ -77,7 +91,10 @@ fn pattern_of(state: &str) -> Option<&'static str> {
 /// Whether a state of a family has nothing but numbers and words of servers where the family's name is open.
 fn is_of_family(state: &str, pattern: &str) -> bool {
     let is_sign = |c: char| !c.is_alphanumeric() && c != '_';
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    // Longer ones are those of cards and accounts.
+    const DIGITS_MAX: usize = 12;
+    let is_number =
+        |word: &str| word.len() <= DIGITS_MAX && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_in_name = |word: &str| pattern.split(is_sign).any(|own| own == word);
     let mut words = state.split(is_sign);
     words.all(|word| is_number(word) || is_in_name(word) || server_text::is_message_word(word))
@@ -121,7 +138,14 @@ mod tests {
                 "wsrep: replicating and certifying writ",
                 "wsrep: replicating and certifying writ",
             ),
-            ("quillfeather at work", "quillfeather at work"),
+            ("quillfeather at work", "? at work"),
+            ("Waiting for Quillfeather, her card 4111", "Waiting for ?"),
+            (
+                "Alice says that hunter2 is the password",
+                "? says that ? is the password",
+            ),
+            ("query-4711 of (hunter2)", "? of ?"),
+            ("committing 4111111111111111", "committing"),
             ("hunter2", "(other)"),
             ("Quillfeather, Hunterova", "(other)"),
             ("4111111111111111", "(other)"),

@@ -1,5 +1,6 @@
 //! A processlist as counts by command, class and state, with the sessions that are kept in full.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use model::{OrderBy, ProcessList, Reading, Session, Unit};
@@ -114,7 +115,7 @@ fn state_of(row: &Row) -> &str {
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     statement: fn(&str) -> String,
-    state: fn(&str) -> &str,
+    state: fn(&str) -> Cow<'_, str>,
     /// Who asked for the list may be one of its sessions.
     has_asker: bool,
 }
@@ -128,7 +129,7 @@ impl Shown {
     };
 
     /// Of a list that somebody showed to others: he may have written behind them. `state` is what one was before.
-    pub(crate) fn pasted(state: fn(&str) -> &str) -> Self {
+    pub(crate) fn pasted(state: fn(&str) -> Cow<'_, str>) -> Self {
         Self {
             statement: pasted_statement,
             state,
@@ -153,8 +154,8 @@ fn pasted_statement(statement: &str) -> String {
     }
 }
 
-fn as_told(state: &str) -> &str {
-    state
+fn as_told(state: &str) -> Cow<'_, str> {
+    Cow::Borrowed(state)
 }
 
 /// The counts by states as they are shown; what is shown alike is counted together.
@@ -162,7 +163,7 @@ fn by_shown(counts: BTreeMap<String, u64>, shown: Shown) -> BTreeMap<String, u64
     let mut by_state: BTreeMap<String, u64> = BTreeMap::new();
     for (state, count) in counts {
         *by_state
-            .entry((shown.state)(&state).to_owned())
+            .entry((shown.state)(&state).into_owned())
             .or_default() += count;
     }
     by_state
@@ -346,7 +347,7 @@ fn full(row: &Row, seconds: f64, shown: Shown) -> Session {
         db: row.get("db").to_owned(),
         command: command_of(row).to_owned(),
         seconds,
-        state: (shown.state)(state_of(row)).to_owned(),
+        state: (shown.state)(state_of(row)).into_owned(),
         statement: (shown.statement)(row.get("info")),
     }
 }
@@ -369,8 +370,8 @@ mod tests {
         summarise(&rows, &[], Shown::TOLD)
     }
 
-    fn first_word(state: &str) -> &str {
-        state.split(' ').next().unwrap_or_default()
+    fn first_word(state: &str) -> Cow<'_, str> {
+        Cow::Borrowed(state.split(' ').next().unwrap_or_default())
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The questions that the recorder asks, each with what becomes of the answer.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use model::{Fact, OwnText, Reading, SourceData, Text, Unit};
@@ -97,7 +98,11 @@ pub fn processlist_taken(rows: &[Row], own: &[u64]) -> SourceData {
 }
 
 /// The same of a list that somebody showed to others, in which he may have written: `state` is what a state was before.
-pub fn pasted_processlist_taken(rows: &[Row], own: &[u64], state: fn(&str) -> &str) -> SourceData {
+pub fn pasted_processlist_taken(
+    rows: &[Row],
+    own: &[u64],
+    state: fn(&str) -> Cow<'_, str>,
+) -> SourceData {
     list_taken(rows, own, Shown::pasted(state))
 }
 

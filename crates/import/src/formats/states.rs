@@ -2,6 +2,7 @@
 //! `SELECT state, COUNT(*) FROM information_schema.processlist GROUP BY state`. They are read as so many sessions of which
 //! nothing else is known.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use lexicon::{Kind, Lexicon};
@@ -174,10 +175,11 @@ fn is_states(at: &Candidate<'_>) -> bool {
 
 /// The state, if it is a server's; any other text becomes another one.
 fn known(state: &str) -> &str {
-    let state = known_state(state);
-    match is_of_server(state) || Lexicon::get().lookup(Kind::State, state).is_some() {
-        true => state,
-        false => OTHER,
+    let is_known =
+        |state: &str| is_of_server(state) || Lexicon::get().lookup(Kind::State, state).is_some();
+    match known_state(state) {
+        Cow::Borrowed(state) if is_known(state) => state,
+        Cow::Borrowed(_) | Cow::Owned(_) => OTHER,
     }
 }
 
