@@ -180,7 +180,10 @@ pub(super) fn is_exact(stem: &str) -> bool {
     let words = |form: &regex::Regex, name: &str, free: usize| {
         form.captures(stem).is_some_and(|found| {
             let tail = found.name(name).map_or("", |tail| tail.as_str());
-            tail.split_whitespace().skip(free).all(is_own_word)
+            let words = tail.split_whitespace();
+            let befores = std::iter::once("").chain(words.clone());
+            let mut pairs = befores.zip(words).skip(free);
+            pairs.all(|(before, word)| is_own_word(before, word))
         })
     };
     words(&forms.transaction, "does", 0) || words(&forms.thread, "who", WHO_WORDS_MAX)
@@ -193,11 +196,25 @@ pub(super) fn is_log_prefix(prefix: &str) -> bool {
         .is_some_and(|forms| forms.prefix.is_match(prefix))
 }
 
-/// A word of the server's messages, or a number of a thread.
-fn is_own_word(word: &str) -> bool {
+/// Words of states and of transactions behind which stands a number: of a thread, of a ticket, of a write set.
+const NUMBERED: [&str; 9] = [
+    "no",
+    "id",
+    "InnoDB",
+    "set",
+    "committing",
+    "committed",
+    "committed:",
+    "applied",
+    "with",
+];
+
+/// A word of the server's messages, or a number behind a word that has one.
+fn is_own_word(before: &str, word: &str) -> bool {
     let word = word.trim_end_matches([',', '.', ':', ';']);
     let is_number = word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number
+    word.is_empty()
+        || (is_number && NUMBERED.contains(&before))
         || STATE_WORDS.contains(&word.to_ascii_lowercase().as_str())
         || word.split(['-', '/']).all(is_message_word)
 }
@@ -277,6 +294,8 @@ mod tests {
             "TRANSACTION 1, ACTIVE hunter2 sec",
             "---TRANSACTION 1, ACTIVE 3 sec hunter2",
             "---TRANSACTION 1, not started hunter2",
+            "---TRANSACTION 1, ACTIVE 3 sec starting index read 4711",
+            "MySQL thread id 5, query id 9 web 10.0.0.1 app updating 4711",
             "--Thread 1 has waited at the door with hunter2",
             "--Thread 1 has waited at hunter2 line 36 for 257.00 seconds the semaphore:",
             "MySQL thread id 5, hunter2",

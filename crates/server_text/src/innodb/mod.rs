@@ -15,6 +15,7 @@ mod exact;
 mod extent;
 mod forms;
 mod lines;
+mod noted;
 mod numbers;
 mod quotes;
 mod redact;

@@ -7,10 +7,9 @@
 //! ([`sql::statement_within`]): InnoDB itself does not mark its end.
 
 use super::exact::{WHO_WORDS_MAX, is_exact};
-use super::forms::{
-    is_constraint_line, is_log_line, is_of_latch, is_of_path, is_source_file, stem,
-};
+use super::forms::{is_constraint_line, is_log_line, stem};
 use super::lines::{Kind, Line, Lines};
+use super::noted;
 use super::redact::unescaped;
 use super::sections::Section;
 use crate::error_log::{is_message_word, is_of_log};
@@ -44,26 +43,14 @@ const FOLDERS: [&str; 37] = [
     "page", "pars", "que", "read", "rem", "row", "srv", "sync", "thr", "trx", "usr", "ut", "zip",
 ];
 
-/// What stands in front of a name.
-const NAMED_BEHIND: [&str; 5] = ["table ", "index ", "Partition ", "Subpartition ", "`."];
-
-/// Shorter words name nobody: `IX`.
-const LETTERS_MIN: usize = 3;
-
 /// Stands for what is no statement, and for what is no word of InnoDB's.
-const GONE: &str = "?";
+pub(super) const GONE: &str = "?";
 
 /// Longest number with what stands behind it: hexadecimal digits of a thread.
 const NUMBER_BYTES_MAX: usize = 20;
 
 /// Hexadecimal digits that begin with a letter are a thread from here on.
-const THREAD_BYTES_MIN: usize = 8;
-
-/// A word with so many slashes is a path: `read/write` is none.
-const PATH_SLASHES_MIN: usize = 2;
-
-/// Longest name of a latch or a file, in bytes.
-const NAME_BYTES_MAX: usize = 300;
+pub(super) const THREAD_BYTES_MIN: usize = 8;
 
 /// A status without what people wrote between its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +98,7 @@ pub fn without_remarks(text: &str, is_known: impl Fn(&str) -> bool) -> WithoutRe
                 true if line.kind == Kind::Thread => {
                     out.line(&line, &format!("{head}{}", own_state(tail)));
                 }
-                true => out.line(&line, &format!("{head}{}", own_words(tail))),
+                true => out.line(&line, &format!("{head}{}", noted::own_part(tail))),
                 false => out.line(&line, kept),
             }
         }
@@ -212,8 +199,9 @@ fn goes_on_otherwise(line: &Line<'_>) -> bool {
 /// A thread's line: host, address and user stay, and of the state what is one.
 fn own_state(line: &str) -> String {
     const BEHIND: &str = "query id ";
-    let Some((head, tail)) = line.split_once(BEHIND) else {
-        return own_words(line);
+    let parts = line.split_once(BEHIND).filter(|_| !noted::has_form(line));
+    let Some((head, tail)) = parts else {
+        return noted::own_part(line);
     };
     // The number stands in front of them.
     let words = tail.split(' ').take(1 + WHO_WORDS_MAX);
@@ -221,85 +209,8 @@ fn own_state(line: &str) -> String {
     let (who, state) = tail
         .split_at_checked(end.min(tail.len()))
         .unwrap_or((tail, ""));
-    format!("{}{BEHIND}{who}{}", own_words(head), own_words(state))
-}
-
-/// A text without words that are not InnoDB's. Names stay where names stand: of tables in backquotes, of files and latches.
-fn own_words(text: &str) -> String {
-    let is_kept = |piece: &str| {
-        piece.chars().count() < LETTERS_MIN
-            || is_own(piece)
-            || is_transaction(piece)
-            || is_address(piece)
-            || is_source(piece)
-    };
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let name = named(rest).filter(|_| NAMED_BEHIND.iter().any(|word| shown.ends_with(word)));
-        let name = name.or_else(|| name_of_source(&shown, rest));
-        // Of a path or an address with a part that is not InnoDB's nothing is kept: what is left would be a path still.
-        let word = rest.split(char::is_whitespace).next().unwrap_or_default();
-        let is_path = name.is_none()
-            && (shown.is_empty() || shown.ends_with(char::is_whitespace))
-            && word.matches('/').count() >= PATH_SLASHES_MIN;
-        if is_path && !word.split(|c| !is_of_word(c)).all(is_kept) {
-            shown.push_str(GONE);
-            rest = rest.get(word.len()..).unwrap_or_default();
-            continue;
-        }
-        let end = match (name, is_of_word(first)) {
-            (Some(name), _) => name,
-            (None, true) => rest.find(|c| !is_of_word(c)).unwrap_or(rest.len()),
-            (None, false) => first.len_utf8(),
-        };
-        let (piece, behind) = rest.split_at(end);
-        rest = behind;
-        let is_shown = name.is_some() || !is_of_word(first) || is_kept(piece);
-        shown.push_str(if is_shown { piece } else { GONE });
-    }
-    shown
-}
-
-/// Bytes of the name in backquotes that a text begins with.
-fn named(text: &str) -> Option<usize> {
-    let inner = text.strip_prefix('`')?;
-    let end = inner.find('`')?;
-    let name = inner.get(..end)?;
-    (!name.contains(char::is_whitespace)).then_some(end + 2)
-}
-
-/// Bytes of the name of a latch or of a file of the sources that a text begins with: `'&block->lock'`, `Mutex DICT_SYS`,
-/// `created in file /src/buf/buf0buf.cc line 5`, where `before` is what stands in front.
-fn name_of_source(before: &str, text: &str) -> Option<usize> {
-    let length = |is_it: fn(char) -> bool, behind: &str| {
-        let end = text.find(|c| !is_it(c))?;
-        let is_name = (1..=NAME_BYTES_MAX).contains(&end) && text.get(end..)?.starts_with(behind);
-        is_name.then_some(end)
-    };
-    if before.ends_with("'&") {
-        length(is_of_latch, "'")
-    } else if before.ends_with("Mutex ") {
-        length(|c| c.is_ascii_uppercase() || c == '_', " created ")
-    } else if before.ends_with(" in file ") || before.ends_with("created file ") {
-        length(is_of_path, " line ").filter(|end| text.get(..*end).is_some_and(is_source_file))
-    } else {
-        None
-    }
-}
-
-/// The number of a transaction as MySQL 5.5 prints it: `21FC3E`, `CECA`.
-fn is_transaction(word: &str) -> bool {
-    word.bytes()
-        .all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'))
-}
-
-/// Hexadecimal digits, which need not have one of ten among them: `lock_word: ffffffffffffffff`.
-fn is_address(word: &str) -> bool {
-    let prefixed = word.strip_prefix("0x");
-    let digits = prefixed.unwrap_or(word);
-    let is_long = prefixed.is_some() || digits.len() >= THREAD_BYTES_MIN;
-    is_long && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let (head, state) = (noted::own_words(head, false), noted::own_words(state, false));
+    format!("{head}{BEHIND}{who}{state}")
 }
 
 /// A file of InnoDB's sources, without its end: `row0sel`. In front of the zero stands its folder.
@@ -312,12 +223,12 @@ pub fn is_source(word: &str) -> bool {
     })
 }
 
-fn is_of_word(c: char) -> bool {
+pub(super) fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
 /// A number, or a word that is made of InnoDB's.
-fn is_own(word: &str) -> bool {
+pub(super) fn is_own(word: &str) -> bool {
     let digits = word.strip_prefix("0x").unwrap_or(word);
     let digits = digits.trim_end_matches(['k', 'm', 's']);
     let is_long = digits.len() >= THREAD_BYTES_MIN;
@@ -515,15 +426,6 @@ mod tests {
                 assert!(shown.contains(lines[at]), "{shown}");
             }
         }
-        // A server's own words on where to report a bug.
-        let report = |at: &str| format!("To report this bug, see {at} about how to report");
-        for path in [
-            "https://db.example/quillfeather/bugs",
-            "/srv/quillfeather/read.me",
-        ] {
-            assert_eq!(own_words(&report(path)), report("?"));
-        }
-        assert_eq!(own_words("read/write of page"), "read/write of page");
         // A line of a log is redacted as one.
         let entry = "2026-01-02T03:04:05.1Z 0 [Warning] InnoDB: quillfeather\n";
         let shown = without_remarks(entry, |_| true);
