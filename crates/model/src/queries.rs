@@ -96,7 +96,7 @@ pub struct QueryClass {
     /// Our identity of it: 16 hexadecimal digits.
     pub id: String,
     /// pt-query-digest's identity: the MD5 of its fingerprint, 32 hexadecimal digits; absent where the way gives no
-    /// statement that it could be made of.
+    /// statement that it could be made of, and where that fingerprint has a part of a literal in it.
     pub compat_id: Option<String>,
     /// Its kind, as the processlist's statements are classified (`SELECT`, `SHOW WARNINGS`).
     pub kind: String,

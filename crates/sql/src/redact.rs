@@ -78,3 +78,15 @@ pub fn redact_in(statement: &str, mode: SqlMode) -> String {
     }
     output.into_text()
 }
+
+/// All of a statement without its literals, however long it is. Signs stay in front of their numbers.
+pub(crate) fn whole_in(statement: &str, mode: SqlMode) -> String {
+    let mut whole = String::with_capacity(statement.len());
+    for piece in Segments::new(statement, mode) {
+        if piece.gap && !whole.is_empty() {
+            whole.push(' ');
+        }
+        whole.push_str(piece.text);
+    }
+    whole
+}

@@ -15,6 +15,9 @@ use std::borrow::Cow;
 
 use md5::{Digest, Md5};
 
+use crate::SqlMode;
+use crate::redact::whole_in;
+
 /// The rules changed once: 3.4.0 (2022) reads backslashes before quotes in another way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
@@ -76,4 +79,60 @@ pub fn checksum(fingerprint: &[u8]) -> String {
 /// ```
 pub fn compat_checksum(statement: &[u8]) -> String {
     checksum(&fingerprint(statement))
+}
+
+/// The same for what is kept and shown to others: none where the fingerprint has a part of a literal in it, since whoever
+/// guesses a short one finds it by its checksum. It is the fingerprint of the statement without its literals, however a
+/// backslash is read, or there is none.
+pub(crate) fn public_checksum(statement: &[u8], mode: SqlMode) -> Option<String> {
+    let theirs = fingerprint(statement);
+    let text = String::from_utf8_lossy(statement);
+    let other = SqlMode {
+        no_backslash_escapes: !mode.no_backslash_escapes,
+        ..mode
+    };
+    let modes = [mode, other];
+    let count = if text.contains('\\') { 2 } else { 1 };
+    // Two strings side by side are one to others.
+    let once = |mut text: Vec<u8>| {
+        text.dedup_by(|one, other| *one == b'?' && *other == b'?');
+        text
+    };
+    let told = once(theirs.clone());
+    let is_free = |mode: &SqlMode| {
+        let bare = whole_in(&text, *mode);
+        once(fingerprint(bare.as_bytes())) == told
+    };
+    let is_free = modes.iter().take(count).all(is_free);
+    is_free.then(|| checksum(&theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_of_parts_of_a_literal_is_not_told() {
+        let told = |statement: &str| public_checksum(statement.as_bytes(), SqlMode::default());
+        for statement in [
+            "CALL f('hunter2(5)', 1)",
+            "CREATE USER a IDENTIFIED BY hunter2",
+            "SELECT 'C:\\', 'hunter2' FROM t",
+        ] {
+            let theirs = String::from_utf8(fingerprint(statement.as_bytes())).unwrap();
+            assert!(theirs.contains("hunter"), "{theirs}");
+            assert_eq!(told(statement), None, "{theirs}");
+        }
+        for statement in [
+            "SELECT b FROM t WHERE id = 2",
+            "select a, b\n from t1 where a in (1, -2, 3.5) and b like 'x%' limit 5, 10",
+            "INSERT INTO t (a, b) VALUES (1, 'x'), (2, 'it''s')",
+            "UPDATE t SET a = NULL WHERE b = TRUE",
+            "CALL f(5, 'x')",
+            "administrator command: Ping",
+        ] {
+            let theirs = compat_checksum(statement.as_bytes());
+            assert_eq!(told(statement), Some(theirs), "{statement}");
+        }
+    }
 }

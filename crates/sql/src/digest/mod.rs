@@ -261,7 +261,9 @@ impl Digester {
         }
         let compat_id = match self.options.group_by {
             GroupBy::CompatFingerprint => Some(compat::compat_checksum(event.statement)),
-            GroupBy::Fingerprint if !event.is_cut => Some(compat::compat_checksum(event.statement)),
+            GroupBy::Fingerprint if !event.is_cut => {
+                compat::public_checksum(event.statement, self.options.mode)
+            }
             _ => None,
         };
         let (label, id) = match key {
