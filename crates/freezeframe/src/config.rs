@@ -391,6 +391,11 @@ mod tests {
             error,
             "f.toml:2: host: a host's name or number, without a login, a port or a path"
         );
+        let error = error_of("[server]\npassword_file = 4711\n");
+        assert!(
+            error.starts_with("f.toml:2: password_file: invalid type: a whole number"),
+            "{error}"
+        );
         let error = error_of("[[targets]]\nname = 'x'\nsocket = 'mysql://root:hunter2@db1/'\n");
         assert!(!error.contains("hunter2"), "{error}");
         let error = error_of("[detect\n");

@@ -151,6 +151,9 @@ fn without_value(message: &str) -> String {
     }
     for (head, instead) in [
         ("invalid type: string ", "invalid type: a text"),
+        // A text was expected: a PIN in the place of a name.
+        ("invalid type: integer ", "invalid type: a whole number"),
+        ("invalid type: floating point ", "invalid type: a number"),
         ("invalid value: string ", "invalid value: a text"),
         ("unknown variant ", "unknown word"),
     ] {

@@ -34,7 +34,7 @@ pub use counters::statement_mix;
 pub use error::ServerError;
 pub use error_log_table::ErrorLogTable;
 pub use login::{FoundLogin, Login, LoginOptions, find_login};
-pub use login_error::LoginError;
+pub use login_error::{LoginError, file_of_secret};
 pub use open_connections::open_connections;
 pub use option_file::option_values;
 pub use os_threads::thread_sessions;

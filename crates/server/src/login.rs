@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Address;
-use crate::login_error::LoginError;
+use crate::login_error::{LoginError, file_of_secret};
 use crate::login_path;
 use crate::option_file::{self, FileLogin};
 use crate::tls::{Tls, TlsOptions};
@@ -107,7 +107,10 @@ pub fn find_login(options: &LoginOptions) -> Result<FoundLogin, LoginError> {
         from = format!("{from} and {other}");
     }
     let password = match &options.password_file {
-        Some(path) => Some(read(path)?.lines().next().unwrap_or("").to_owned()),
+        Some(path) => {
+            let text = read_as(path, file_of_secret(path))?;
+            Some(text.lines().next().unwrap_or("").to_owned())
+        }
         None => file
             .password
             .or_else(|| options.environment_password.clone()),
@@ -169,8 +172,13 @@ fn login_path(options: &LoginOptions) -> Result<Option<(FileLogin, String)>, Log
 }
 
 fn read(path: &Path) -> Result<String, LoginError> {
+    read_as(path, path.to_owned())
+}
+
+/// The text of a file that a message calls so.
+fn read_as(path: &Path, shown: PathBuf) -> Result<String, LoginError> {
     std::fs::read_to_string(path).map_err(|source| LoginError::Unreadable {
-        path: path.to_owned(),
+        path: shown,
         source,
     })
 }
@@ -228,6 +236,22 @@ mod tests {
             error.starts_with("the login cannot be read: /nonexistent/secret: No such file"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_password_in_the_place_of_its_file_is_not_told() {
+        for password in ["hunter2", "hunter/2+x=", "-----BEGIN KEY-----\nhunter2"] {
+            let options = LoginOptions {
+                password_file: Some(password.into()),
+                ..LoginOptions::default()
+            };
+            let error = find_login(&options).unwrap_err().to_string();
+            assert!(
+                error.starts_with("the login cannot be read: (what stands there is no path): ")
+                    && !error.contains("hunter"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Why a login cannot be found.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -41,4 +41,13 @@ pub enum LoginError {
         /// Why.
         problem: String,
     },
+}
+
+/// The file of a secret as a message may name it. What begins like no path may be the secret itself, written in its place.
+pub fn file_of_secret(path: &Path) -> PathBuf {
+    let begins = ["/", ".", ".."].iter().any(|begin| path.starts_with(begin));
+    match begins || path.exists() {
+        true => path.to_owned(),
+        false => PathBuf::from("(what stands there is no path)"),
+    }
 }

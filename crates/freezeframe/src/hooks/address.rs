@@ -16,7 +16,7 @@ pub(super) struct Address {
     pub(super) authority: String,
     /// Path and query, to be sent.
     pub(super) path: String,
-    /// As it was given, user and all: for curl(1) and for the name of the queue.
+    /// As it was given, user and all: for curl(1).
     given: String,
 }
 

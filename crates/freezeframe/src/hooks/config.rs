@@ -186,7 +186,11 @@ impl Hook {
             Action::Post(address) => {
                 format!("http://{}{}", address.authority, address.path)
             }
-            Action::Curl(target) => target.address.whole().to_owned(),
+            // Not its login: a short password could be guessed from the name.
+            Action::Curl(target) => {
+                let address = &target.address;
+                format!("https://{}{}", address.authority, address.path)
+            }
         };
         // Several services of PagerDuty have one address.
         match (self.format, &self.secret) {
@@ -200,7 +204,10 @@ impl Hook {
 
 /// The first line of a file of a secret. One that everybody can read is none.
 fn secret(path: &Path) -> Result<String> {
-    let whom = || format!("hooks: secret_file: {}", path.display());
+    let whom = || {
+        let path = server::file_of_secret(path);
+        format!("hooks: secret_file: {}", path.display())
+    };
     let mode = std::fs::metadata(path).with_context(whom)?;
     let mode = mode.permissions().mode() & 0o777;
     if mode & 0o007 != 0 {
@@ -255,6 +262,7 @@ mod tests {
             "url = 'http://h/'\nheaders = ['a: b', 'Authorization: \"T0K3N\"']",
             "url = 'http://h/T0K3N'\nprogram = ['T0K3N']",
             "shell = 'T0K3N'\nformat = 'slack'",
+            "url = 'http://h/'\nformat = 'pagerduty'\nsecret_file = 'T0K3N'",
         ] {
             let told = format!("{:#}", hook(text).unwrap_err());
             assert!(

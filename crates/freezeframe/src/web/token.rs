@@ -31,7 +31,8 @@ impl Token {
 
     /// The first line of a file.
     pub(super) fn of_file(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| server::file_of_secret(path).display().to_string())?;
         let token = text.lines().next().unwrap_or_default().trim();
         let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if !LENGTH.contains(&token.len()) || !token.chars().all(is_fit) {

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsOptions;
-use crate::login_error::LoginError;
+use crate::login_error::{LoginError, file_of_secret};
 
 /// Bytes of a file. The system's authorities have 230 KiB.
 const BYTES_MAX: u64 = 4 << 20;
@@ -52,7 +52,8 @@ impl Files {
                 return Err(wrong(path, "a certificate needs its key: --ssl-key"));
             }
             (None, Some(path)) => {
-                return Err(wrong(path, "a key needs its certificate: --ssl-cert"));
+                let path = file_of_secret(path);
+                return Err(wrong(&path, "a key needs its certificate: --ssl-cert"));
             }
         };
         Ok(Self { authorities, own })
@@ -104,7 +105,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LoginError> {
     std::fs::File::open(path)
         .and_then(|file| file.take(BYTES_MAX).read_to_end(&mut bytes))
         .map_err(|source| LoginError::Unreadable {
-            path: path.to_owned(),
+            path: file_of_secret(path),
             source,
         })?;
     Ok(bytes)
