@@ -77,6 +77,7 @@ mod grouped_numbers;
 mod json_log;
 mod json_rows;
 mod json_text;
+mod kernel_line;
 mod layers;
 mod line;
 mod listed_waits;

@@ -44,6 +44,13 @@ static FORMS: LazyLock<Option<Forms>> = LazyLock::new(|| {
     })
 });
 
+/// Whether a line has a record of the audit system, of which nothing is kept but its kind and what it decided.
+pub fn is_audit_record(line: &str) -> bool {
+    FORMS
+        .as_ref()
+        .is_some_and(|forms| forms.record.is_match(line))
+}
+
 /// `text` without command lines. To redact the result again changes nothing.
 pub(crate) fn redact(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(line).collect();

@@ -20,13 +20,17 @@ pub mod activity;
 mod error_log;
 pub mod innodb;
 mod kernel_log;
+mod kernel_words;
 mod status;
 mod status_sections;
 
 use model::{OwnText, RedactedText, Text, TextKind};
 
 pub use error_log::{LINE_BYTES_MAX, is_message_word};
+pub use kernel_log::is_audit_record;
+pub use kernel_words::{is_kernel_part, is_kernel_word};
 pub use status_sections::StatusSections;
+
 
 /// Lines of an error log, without values, names and statements.
 pub fn error_log(raw: &str) -> Text {

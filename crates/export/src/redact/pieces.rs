@@ -11,32 +11,8 @@ use super::{variables, well_known};
 /// Stands for what is not known.
 const GONE: &str = "?";
 
-/// Shorter words name nobody.
-const LETTERS_MIN: usize = 3;
-
-/// So many hexadecimal digits are an address.
-const HEX_DIGITS_MIN: usize = 8;
-
-/// So few are the number of a device.
-const HEX_DIGITS_FEW: usize = 4;
-
 /// Behind the name of a function stands where in it.
 const OFFSET: &str = "+0x";
-
-/// Words of short pieces: a key is written like them.
-const MIXED: [&str; 8] = [
-    "e1000e", "i2c", "i2s", "i40e", "l2tp", "p2p", "s2io", "v4l2",
-];
-
-/// Names of devices before their numbers, of registers, of days and months, and what few lines of the kernel have.
-const WORDS: [&str; 66] = [
-    "apr", "aug", "bcache", "bios", "bond", "code", "comm", "dec", "dmi", "dst", "efer", "eflags",
-    "eno", "enp", "ens", "eth", "feb", "fri", "gmt", "hda", "ifb", "jan", "jul", "jun", "len",
-    "loop", "mac", "mar", "may", "mmcblk", "mon", "nbd", "nov", "null", "nvme", "oct", "opts",
-    "pgtables", "pkru", "ppid", "proto", "ram", "rax", "rbd", "rbp", "rbx", "rcx", "rdi", "rdx",
-    "rip", "rsi", "rsp", "sat", "sep", "src", "sun", "swapents", "tag", "tgid", "thu", "tos",
-    "ttl", "tue", "utc", "wed", "xvd",
-];
 
 /// The text without words that neither kernels nor servers have. `also` are parts of words that stay where the text stands.
 pub(super) fn known_only(
@@ -91,36 +67,14 @@ fn is_known(pseudonyms: &Pseudonyms<'_>, word: &str, also: fn(&str) -> bool) -> 
 
 /// A part without signs: a number, an address, or all its runs of letters are known.
 fn is_known_part(pseudonyms: &Pseudonyms<'_>, part: &str) -> bool {
-    if pseudonyms.is_own(part) {
-        return true;
-    }
-    let prefixed = part.strip_prefix("0x");
-    let digits = prefixed.unwrap_or(part);
-    // Few letters alone are a name as well: `abe`, `dee`.
-    let is_short = digits.len() <= HEX_DIGITS_FEW && digits.bytes().any(|c| c.is_ascii_digit());
-    let is_length = digits.len() >= HEX_DIGITS_MIN || is_short;
-    if digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && (is_length || prefixed.is_some()) {
-        return true;
-    }
-    let runs = || part.split(|c: char| c.is_ascii_digit());
-    let letters = runs().filter(|run| !run.is_empty()).count();
-    // Short runs of letters between digits are a key's, unless a word stands beside them: `nvme0n1p1`.
-    let is_mixed = letters > 1
-        && runs().all(|run| run.chars().count() < LETTERS_MIN)
-        && !MIXED.contains(&part.to_lowercase().as_str());
-    !is_mixed && runs().all(|run| is_word(pseudonyms, run))
+    pseudonyms.is_own(part) || server_text::is_kernel_part(part, |run| is_word(pseudonyms, run))
 }
 
 fn is_word(pseudonyms: &Pseudonyms<'_>, run: &str) -> bool {
     let lower = run.to_lowercase();
     let lower = lower.as_str();
-    lower.chars().count() < LETTERS_MIN
-        || WORDS.contains(&lower)
-        || model::is_kernel_word(lower)
+    server_text::is_kernel_word(run)
         || variables::is_kernels(lower)
-        || server_text::is_message_word(lower)
         || well_known::PROGRAMS.contains(&lower)
-        // `sda` and `vdb`: each disk has a letter.
-        || (run.is_ascii() && run.len() == LETTERS_MIN && (lower.starts_with("sd") || lower.starts_with("vd")))
         || pseudonyms.is_own(lower)
 }

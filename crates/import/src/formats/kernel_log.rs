@@ -7,6 +7,7 @@ use lexicon::Kind;
 
 use crate::format::Candidate;
 use crate::format::{Format, Gap, Group, Recogniser, sign};
+use crate::kernel_line::{self, is_function, is_said_by_program, without_note};
 use crate::line::Line;
 use crate::prefixes::Prefixes;
 use crate::read::Read;
@@ -54,8 +55,6 @@ fn without_level(text: &str) -> &str {
 
 /// A line that belongs to the message above it: the state and the stack of a task.
 fn is_kernel_detail(text: &str) -> bool {
-    let text = without_note(text);
-    let text = behind_syslog_date(text).unwrap_or(text);
     const STARTS: [&str; 6] = [
         "Call Trace:",
         "\"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\"",
@@ -64,14 +63,21 @@ fn is_kernel_detail(text: &str) -> bool {
         "RIP: ",
         "Kernel panic - not syncing",
     ];
+    let undated = behind_syslog_date(text).unwrap_or(text);
+    STARTS.iter().any(|start| undated.starts_with(start)) || is_exact_detail(text)
+}
+
+/// One of which each part has a form, so that nothing else is in it.
+fn is_exact_detail(text: &str) -> bool {
+    let text = without_note(text);
+    let text = behind_syslog_date(text).unwrap_or(text);
     let is_hex = |word: &str| {
         let digits = word.trim_start_matches("0x");
         digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
     let is_address = |word: &str| (8..=18).contains(&word.len()) && is_hex(word);
     let mut words = text.split_whitespace();
-    STARTS.iter().any(|start| text.starts_with(start))
-        || (words.clone().count() > 0 && words.clone().all(is_address))
+    (words.clone().count() > 0 && words.clone().all(is_address))
         || is_kernel_frame(text)
         // `jbd2/dm-9-8  D ffff81043e0a1420  0  762  585`.
         || (words.nth(1).is_some_and(|state| ["D", "R", "S"].contains(&state))
@@ -82,15 +88,6 @@ fn is_kernel_detail(text: &str) -> bool {
 /// `[<ffffffff8109b5a6>] ? io_schedule+0x46/0x70 [nfs]`: a frame, and what the kernel has in its line. A sentence may have
 /// the same signs in it.
 fn is_kernel_frame(text: &str) -> bool {
-    let is_function = |word: &str| {
-        let place = word
-            .split_once("+0x")
-            .and_then(|(_, rest)| rest.split_once("/0x"));
-        place.is_some_and(|(from, size)| {
-            let digits = from.bytes().chain(size.bytes());
-            digits.filter(u8::is_ascii_hexdigit).count() > 1
-        })
-    };
     // A number of a line or of a frame, an address, a module, `RIP:`.
     let is_sign = |word: &str| {
         let is_bracket = word.starts_with('[') && word.ends_with(']');
@@ -175,12 +172,28 @@ fn is_minute(stamp: &str) -> bool {
 
 fn is_syslog(text: &str) -> bool {
     text.starts_with("kernel: ")
-        || (starts_with_syslog_date(text) && (text.contains(" kernel: ") || is_end_of_a_unit(text)))
+        || (starts_with_syslog_date(text)
+            && (behind_program(text, "kernel: ").is_some() || is_end_of_a_unit(text)))
+}
+
+/// Words of a date with a zone, and of a host, in front of a program in a syslog.
+const HEAD_WORDS_MAX: usize = 4;
+
+/// What stands behind the program of a line, if it is this one: in front of it stand a date and a host.
+fn behind_program<'t>(text: &'t str, program: &str) -> Option<&'t str> {
+    let (head, rest) = text.split_once(program)?;
+    let words = match behind_syslog_date(head) {
+        Some(host) => host.split_whitespace().count() + HEAD_WORDS_MAX - 1,
+        None => head.split_whitespace().count(),
+    };
+    let is_word = head.is_empty() || head.ends_with(' ');
+    let has_other = head.split_whitespace().any(|word| word.ends_with(':'));
+    (is_word && !has_other && words <= HEAD_WORDS_MAX).then_some(rest)
 }
 
 /// What systemd says when the kernel killed a unit's process for want of memory.
 fn is_end_of_a_unit(text: &str) -> bool {
-    text.contains(" systemd[")
+    behind_program(text, "systemd[").is_some()
         && (text.contains("killed by the OOM killer") || text.contains("result 'oom-kill'"))
 }
 
@@ -219,57 +232,33 @@ fn is_want_of_memory(text: &str) -> bool {
 /// Bytes of log lines that are kept of one section.
 const LOG_BYTES_MAX: usize = 256 << 10;
 
-/// Longest name of a program in front of its number.
-const PROGRAM_BYTES_MAX: usize = 40;
-
 /// Facilities of syslog but for the kernel's, as `dmesg -x` has them in front.
 const OTHER_FACILITIES: [&str; 11] = [
     "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp",
 ];
 
-/// Whether a stamped line is a program's: whoever writes to `/dev/kmsg` or to the console stands in the kernel's log. An
-/// installer tells the password that it made, systemd the command line of a unit.
-fn is_of_program(text: &str) -> bool {
+/// What stands in front of the kernel's stamp, and its message.
+fn stamped(text: &str) -> Option<(&str, &str)> {
     let text = without_level(text);
     let text = behind_syslog_date(text).unwrap_or(text);
     let brackets = text.match_indices('[').map(|(at, _)| at);
     let mut brackets = brackets.take_while(|at| *at <= PREFIX_BYTES_MAX);
-    let stamp = brackets.find(|at| is_stamp_at(text, *at));
-    let Some((before, rest)) = stamp.and_then(|at| text.split_at_checked(at)) else {
+    let at = brackets.find(|at| is_stamp_at(text, *at))?;
+    let (before, rest) = text.split_at_checked(at)?;
+    Some((before, rest.split_once(']')?.1))
+}
+
+/// Whether a stamped line is a program's: whoever writes to `/dev/kmsg` or to the console stands in the kernel's log. An
+/// installer tells the password that it made, systemd the command line of a unit.
+fn is_of_program(text: &str) -> bool {
+    let Some((before, message)) = stamped(text) else {
         return false;
     };
     let facility = before.split(':').next().unwrap_or_default().trim_end();
-    let message = rest.split_once(']').map_or("", |(_, message)| message);
     let is_local = |number: &str| matches!(number.as_bytes(), [b'0'..=b'7']);
     OTHER_FACILITIES.contains(&facility)
         || facility.strip_prefix("local").is_some_and(is_local)
         || is_said_by_program(message.trim_start())
-}
-
-/// `cloud-init[812]: text`. What the kernel tells of a process that it ended begins so, too: `mysqld[4123]: segfault at 0`.
-fn is_said_by_program(message: &str) -> bool {
-    const OF_KERNEL: [&str; 8] = [
-        "segfault ",
-        "trap ",
-        "unhandled ",
-        "bad frame ",
-        "undefined instruction",
-        "general protection",
-        "vsyscall ",
-        "syscall ",
-    ];
-    let Some((name, rest)) = message.split_once('[') else {
-        return false;
-    };
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.@()/".contains(&byte);
-    let is_number = |text: &str| {
-        (1..=10).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let is_name = (1..=PROGRAM_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_of_name);
-    is_name
-        && rest.split_once("]: ").is_some_and(|(pid, said)| {
-            is_number(pid) && !OF_KERNEL.iter().any(|begin| said.starts_with(begin))
-        })
 }
 
 /// What is kept of a line: all of one of the kernel's. Of any other what the lexicon knows of the kernel's messages, and
@@ -278,10 +267,13 @@ fn kept(text: &str) -> Option<String> {
     let text = without_note(text);
     let trimmed = text.trim();
     let is_programs = is_of_program(trimmed);
+    if !is_programs && is_exact_detail(trimmed) {
+        return Some(text.to_owned());
+    }
     let is_kernels =
         || is_kernel_log(&Candidate::new(text, trimmed, &[])) || is_kernel_detail(trimmed);
     if !is_programs && is_kernels() {
-        return Some(text.to_owned());
+        return Some(kernels_own(trimmed));
     }
     let found = lexicon::mentions(text);
     let found = found
@@ -292,24 +284,33 @@ fn kept(text: &str) -> Option<String> {
     let before = text.split(first).next().unwrap_or_default();
     match is_programs || starts_with_syslog_date(trimmed) || !is_of_devices(before) {
         true => Some(messages.join("\n")),
-        false => Some(text.to_owned()),
+        false => Some(kernel_line::own(trimmed, 0, true)),
     }
 }
 
-/// The line in front of what somebody noted behind it. The kernel itself has two minuses and a `#` in its lines, and two
-/// slashes in front of a host, but no arrow.
-fn without_note(text: &str) -> &str {
-    let ends = [" <-", " \u{2190}", " //"]
-        .into_iter()
-        .flat_map(|sign| text.match_indices(sign));
-    let ends = ends.filter(|(at, sign)| {
-        let behind = text.get(at + sign.len()..).unwrap_or_default();
-        behind.is_empty() || behind.starts_with([' ', '-', '='])
-    });
-    match ends.map(|(at, _)| at).min() {
-        Some(end) => text.get(..end).unwrap_or(text).trim_end(),
-        None => text,
+/// What of one of the kernel's lines is its own. In front of its stamp stands at most a host; a prompt or a note there may be
+/// anything.
+fn kernels_own(text: &str) -> String {
+    if let Some((before, message)) = stamped(text) {
+        let hosts = before.split_whitespace().filter(|word| *word != "kernel:");
+        let is_head = hosts.count() <= 1 || before.starts_with("kern");
+        let text = match is_head {
+            true => text,
+            false => text.split_once(before).map_or(text, |(_, rest)| rest),
+        };
+        return kernel_line::own(text, text.len() - message.len(), true);
     }
+    let undated = without_level(text);
+    let undated = behind_syslog_date(undated).unwrap_or(undated);
+    let message = behind_program(text, "kernel: ").or_else(|| behind_program(text, "systemd["));
+    let message = message.unwrap_or(undated);
+    let task = message.split(" invoked ").next().unwrap_or_default();
+    let is_of_one_task = !task.contains(char::is_whitespace);
+    let is_kernels = message.len() < undated.len()
+        || is_message(message)
+        || is_kernel_detail(message)
+        || (is_want_of_memory(message) && is_of_one_task);
+    kernel_line::own(text, text.len() - message.len(), is_kernels)
 }
 
 /// Whether a text is such as `sd 0:0:0:0: [sda] ` and `nvme nvme0: `: at most one word in it is one of prose.
@@ -508,24 +509,36 @@ mod tests {
         );
     }
 
+    /// A log of all programs has lines that only look like the kernel's.
     #[test]
-    fn what_somebody_notes_behind_a_line_is_none_of_it() {
-        let line = "[   25.000001] FS-Cache: Loaded";
-        for note in [
-            " <- Alice, hunter2",
-            "   <---- hunter2",
-            " \u{2190} hunter2",
-            "  // hunter2",
+    fn a_line_that_has_the_kernels_name_in_it_is_not_the_kernels() {
+        for text in [
+            "Nov 29 10:00:02 db1 shop[9]: hunter2 told kernel: Alice",
+            "2024-01-01T00:00:00 shop: hunter2 kernel: Alice",
+            "Nov 29 10:00:02 db1 shop[9]: hunter2 of systemd[1]: result 'oom-kill'",
         ] {
-            assert_eq!(kept(&format!("{line}{note}")).as_deref(), Some(line));
+            let kept = kept(text).unwrap_or_default();
+            assert!(
+                !kept.contains("hunter2") && !kept.contains("Alice"),
+                "{kept}"
+            );
         }
-        for line in [
-            "[   25.000001] CIFS: Attempting to mount //srv/share",
-            "[   25.000001] TCP: out of memory -- consider tuning tcp_mem",
-            "[   25.000001] -> #1 (&mm->mmap_sem){++++}:",
-            "[   25.000001] a <-5 b",
+        for (text, own) in [
+            (
+                "pin is hunter2: [   25.000001] FS-Cache: Loaded",
+                "[   25.000001] FS-Cache: Loaded",
+            ),
+            (
+                "Nov 29 10:00:02 db1 kernel: FS-Cache: Loaded, hunter2 4711",
+                "Nov 29 10:00:02 db1 kernel: FS-Cache: Loaded, ?",
+            ),
+            ("Not tainted 5.10.0 hunter2", "Not tainted 5.10.0 ?"),
+            (
+                "ata1.00: failed command: WRITE FPDMA QUEUED hunter2",
+                "ata1.00: failed command: WRITE FPDMA QUEUED ?",
+            ),
         ] {
-            assert_eq!(kept(line).as_deref(), Some(line));
+            assert_eq!(kept(text).as_deref(), Some(own));
         }
     }
 
