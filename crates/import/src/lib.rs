@@ -99,6 +99,7 @@ mod rds_monitoring;
 mod read;
 mod recognise;
 mod recordings;
+mod server_names;
 mod server_tables;
 mod session_values;
 mod shell;

@@ -31,6 +31,11 @@ pub use kernel_log::is_audit_record;
 pub use kernel_words::{is_kernel_part, is_kernel_word};
 pub use status_sections::StatusSections;
 
+/// Words in names of settings and counters that stand in no message of a server, with blanks between.
+pub const VARIABLE_WORDS: &str = include_str!("variable_words.txt");
+
+/// Words in names of the kernel's settings and counters, and of InnoDB's mutexes, with blanks between.
+pub const KERNEL_NAMES: &str = include_str!("kernel_names.txt");
 
 /// Lines of an error log, without values, names and statements.
 pub fn error_log(raw: &str) -> Text {

@@ -30,7 +30,7 @@ const KERNEL_AREAS: [&str; 8] = [
 static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let own = well_known::server().chain([
         well_known::STRUCTURE,
-        include_str!("words/variable-words.txt"),
+        server_text::VARIABLE_WORDS,
         include_str!("words/setting-values.txt"),
         include_str!("words/character-sets.txt"),
     ]);
@@ -41,7 +41,7 @@ static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 /// Words in names of the kernel's settings and counters, and of InnoDB's mutexes and files, in lower case.
 static KERNEL_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let own = [
-        include_str!("words/kernel-words.txt"),
+        server_text::KERNEL_NAMES,
         include_str!("words/paths.txt"),
     ];
     own.iter()

@@ -8,6 +8,7 @@ use model::{Fact, Reading, Unit};
 use crate::format::{Format, Group, Recogniser};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::server_names;
 use crate::shell::capitalised;
 
 pub(crate) static FORMAT: Format = Format {
@@ -181,14 +182,14 @@ impl Answer<'_> {
     fn take(&mut self, one: Metric<'_>) -> bool {
         let value = one.value;
         if let Some(name) = one.name.strip_prefix("mysql_global_variables_") {
-            self.facts.push(server::variable_fact(name, &plain(value)));
+            self.facts.push(server_names::setting(name, &plain(value)));
         } else if let Some(name) = one.name.strip_prefix("mysql_global_status_") {
             let name = status_name(name, one.label());
             if name == "Uptime" {
                 self.uptime = Some(value);
             }
             self.status
-                .extend(server::status_reading(&name, &plain(value)));
+                .extend(server_names::counter(&name, &plain(value)));
         } else if let Some(name) = one.name.strip_prefix("node_vmstat_") {
             let name = format!("vmstat.{name}");
             self.vmstat.push(match name.starts_with("vmstat.nr_") {

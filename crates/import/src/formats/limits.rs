@@ -28,6 +28,26 @@ fn is_limit(text: &str) -> bool {
         })
 }
 
+/// All limits of a process (proc(5), `/proc/pid/limits`).
+const LIMITS: [&str; 16] = [
+    "cpu time",
+    "file size",
+    "data size",
+    "stack size",
+    "core file size",
+    "resident set",
+    "processes",
+    "open files",
+    "locked memory",
+    "address space",
+    "file locks",
+    "pending signals",
+    "msgqueue size",
+    "nice priority",
+    "realtime priority",
+    "realtime timeout",
+];
+
 fn read(lines: &[Line<'_>]) -> Read {
     let mut read = Read::default();
     for line in lines {
@@ -39,11 +59,12 @@ fn read(lines: &[Line<'_>]) -> Read {
             continue;
         };
         let soft = values.split_whitespace().next().unwrap_or_default();
+        let name = name.trim();
         // A table of somebody's may have such a row.
-        if soft != "unlimited" && soft.parse::<u64>().is_err() {
+        if !LIMITS.contains(&name) || (soft != "unlimited" && soft.parse::<u64>().is_err()) {
             continue;
         }
-        let name = name.trim().replace(' ', "_");
+        let name = name.replace(' ', "_");
         read.facts.push(Fact::new(format!("limits.{name}"), soft));
     }
     read.brought = format!("{} limits", read.facts.len());
@@ -58,7 +79,7 @@ mod tests {
     #[test]
     fn what_is_no_number_is_no_limit() {
         let read = read(&clean::lines(
-            "Max orders  hunter2  10  20\nMax processes  10  20  processes\n",
+            "Max orders  hunter2  10  20\nMax pin  4711  10\nMax processes  10  20  processes\n",
         ));
         assert_eq!(read.facts, [Fact::new("limits.processes", "10")]);
     }

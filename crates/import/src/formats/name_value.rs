@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use lexicon::{Kind, Lexicon};
 use model::{Fact, Reading};
 
 use crate::format::Candidate;
@@ -11,6 +10,7 @@ use crate::format::{Format, Gap, Group, Recogniser, sign};
 use crate::format::{Next, Open};
 use crate::line::{Line, has};
 use crate::read::{Read, Tick, counted};
+use crate::server_names::{self, is_servers};
 use crate::tables::{is_head_of_two, is_name_value_head, is_rule};
 use crate::times;
 
@@ -179,43 +179,6 @@ fn is_galera_status(name: &str) -> bool {
     GALERA_STATUS.iter().any(|start| name.starts_with(start))
 }
 
-/// Families of settings and counters of servers and their engines, by the first word of their names, in small letters.
-const FAMILIES: [&str; 23] = [
-    "aria",
-    "audit",
-    "aurora",
-    "binlog",
-    "caching",
-    "clone",
-    "com",
-    "handler",
-    "innodb",
-    "mariadb",
-    "mysql",
-    "mysqlx",
-    "optimizer",
-    "performance",
-    "qcache",
-    "rocksdb",
-    "rpl",
-    "slave",
-    "spider",
-    "ssl",
-    "threads",
-    "tokudb",
-    "wsrep",
-];
-
-/// Whether a name is one of a server's.
-fn is_servers(name: &str) -> bool {
-    let known = |kind| Lexicon::get().lookup(kind, name).is_some();
-    let family = name.split('_').next().unwrap_or_default();
-    FAMILIES.contains(&family.to_ascii_lowercase().as_str())
-        || server_text::is_message_word(name)
-        || known(Kind::Setting)
-        || known(Kind::Status)
-}
-
 /// One print of a table.
 #[derive(Default)]
 struct Table<'a> {
@@ -252,9 +215,9 @@ impl<'a> Table<'a> {
         for (name, value) in rows {
             if capital(name) || is_galera_status(name) || (is_status && name.starts_with("wsrep_"))
             {
-                self.readings.extend(server::status_reading(name, value));
+                self.readings.extend(server_names::counter(name, value));
             } else if !is_status {
-                self.facts.push(server::variable_fact(name, value));
+                self.facts.push(server_names::setting(name, value));
             }
         }
     }
@@ -408,15 +371,28 @@ mod tests {
             let read = read(&clean::lines(text));
             assert!(read.is_empty() && read.skipped.len() == 1, "{text}");
         }
-        // The server's own heads tell what it is, and so does any name of it.
+        // The server's own heads tell what it is, and so does any name of it. Of another row the value is not kept.
         for text in [
             "| Variable_name | Value |\n| acme_limit | 5 |\n",
             "| acme_limit | 5 |\n| innodb_acme | 6 |\n",
             "acme_limit\t5\nmax_connections\t6\n",
         ] {
             let read = read(&clean::lines(text));
-            assert_eq!(read.facts[0].value, "5", "{text}");
+            assert_eq!(read.facts[0].value, "(hidden)", "{text}");
         }
+    }
+
+    #[test]
+    fn a_row_of_somebody_elses_among_counters_is_not_kept() {
+        let read = read(&clean::lines(
+            "Variable_name\tValue\nThreads_running\t3\nCard_pin\t4711\nUptime\t9\n",
+        ));
+        let names: Vec<&str> = read.ticks[0]
+            .readings
+            .iter()
+            .map(|one| one.name.as_ref())
+            .collect();
+        assert_eq!(names, ["status.Threads_running", "status.Uptime"]);
     }
 
     #[test]

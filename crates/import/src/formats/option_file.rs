@@ -154,7 +154,8 @@ fn setting_of(text: &str, read: &mut Read) {
         }
         _ => (name, value),
     };
-    read.facts.push(server::variable_fact(name, &number(value)));
+    read.facts
+        .push(crate::server_names::setting(name, &number(value)));
 }
 
 /// `16M` → `16777216`: as the server shows it.

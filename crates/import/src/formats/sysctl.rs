@@ -5,6 +5,7 @@ use model::Fact;
 use crate::format::{Format, Group, Recogniser, sign};
 use crate::line::Line;
 use crate::read::{Read, counted};
+use crate::server_names;
 use crate::value_notes;
 
 pub(crate) static FORMAT: Format = Format {
@@ -80,8 +81,15 @@ fn words(value: &str) -> String {
     };
     let words = value.split_whitespace();
     let numbers: Vec<&str> = words.clone().take_while(is_number).collect();
+    // Of several words only those of kernels: `reno cubic`.
+    let count = words.clone().count();
+    let is_of_kernel = |word: &str| {
+        let is_plain = !word.bytes().any(|byte| byte.is_ascii_digit());
+        is_plain && server_names::is_kernels(word)
+    };
+    let is_kept = |word: &&str| count == 1 || is_of_kernel(word);
     match numbers.is_empty() {
-        true => words.collect::<Vec<_>>().join(" "),
+        true => words.filter(is_kept).collect::<Vec<_>>().join(" "),
         false => numbers.join(" "),
     }
 }
@@ -96,7 +104,8 @@ fn read(lines: &[Line<'_>]) -> Read {
         let key = key.trim();
         let is_wanted = SETTINGS.iter().any(|start| key.starts_with(start));
         if is_wanted && read.facts.len() < SETTINGS_MAX {
-            let value = match holds_a_secret(key, value) {
+            let is_hidden = holds_a_secret(key, value) || !server_names::is_kernels(key);
+            let value = match is_hidden {
                 true => "(hidden)".to_owned(),
                 false => words(value),
             };
@@ -150,6 +159,21 @@ mod tests {
                 ("sysctl.net.core.default_qdisc", "fq"),
             ]
         );
+    }
+
+    #[test]
+    fn what_no_kernel_has_is_not_kept() {
+        let read = read(&clean::lines(
+            "vm.quillfeather = 4711\nkernel.pin_of_alice = hunter2\nnet.ipv4.tcp_allowed_congestion_control = bbr hunter2 4711\n\
+             vm.min_free_kbytes = 67584\n",
+        ));
+        let values: Vec<&str> = read.facts.iter().map(|fact| fact.value.as_str()).collect();
+        assert_eq!(values[..2], ["(hidden)", "(hidden)"]);
+        assert!(
+            !values[2].contains("hunter2") && !values[2].contains("4711"),
+            "{values:?}"
+        );
+        assert_eq!(values[3], "67584");
     }
 
     #[test]

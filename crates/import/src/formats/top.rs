@@ -190,8 +190,11 @@ fn read(lines: &[Line<'_>]) -> Read {
                 true => command.rsplit('/').next().unwrap_or(command),
                 false => command,
             });
-            // `MYSQL_PWD=… mysql`: no name of a program has a sign in it that gives a value.
-            let command = command.map(|command| command.split('=').next().unwrap_or(command));
+            // `MYSQL_PWD=… mysql`, `https://bot:…@host`: no name of a program has such a sign in it.
+            let command = command.map(|command| {
+                let end = ["=", "://", "@"].iter().filter_map(|sign| command.find(sign));
+                end.min().and_then(|end| command.get(..end)).unwrap_or(command)
+            });
             let share = head.cell(&words, &["%CPU", "CPU%"]).and_then(number);
             if command.is_some_and(is_server_program)
                 && let Some(state) = head.cell(&words, &["S"])
@@ -368,5 +371,8 @@ mod tests {
             read(&clean::lines(&row)).values("top.MYSQL_PWD.cpus"),
             [1.01]
         );
+        let row = row.replace("MYSQL_PWD=hunter2 mysql", "https://bot:hunter2@h/");
+        let read = read(&clean::lines(&row));
+        assert_eq!(read.values("top.https.cpus"), [1.01]);
     }
 }
