@@ -114,6 +114,7 @@ impl History {
     /// A history; nothing is read yet.
     pub fn new(mut options: HistoryOptions) -> Self {
         let is_recorded = (options.ask)().is_some();
+        let stacks = std::mem::replace(&mut options.stacks, Box::new(|_| None));
         Self {
             options,
             judged: None,
@@ -123,7 +124,7 @@ impl History {
             is_recorded,
             wants_stacks: false,
             kept: Kept::default(),
-            stacks: Gathered::default(),
+            stacks: Gathered::new(stacks),
             usual: Arc::default(),
         }
     }
@@ -278,7 +279,7 @@ impl Source for History {
         let mut incident = stretch.incident;
         incident.queries.clear();
         let recent = match self.wants_stacks && answers {
-            true => self.stacks.renew(&mut self.options.stacks, &incident.clock),
+            true => self.stacks.renew(&incident.clock),
             false => None,
         };
         // A recorder that runs and wrote none down noticed none.

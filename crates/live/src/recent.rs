@@ -6,9 +6,13 @@
 //!
 //! **The recorder sets the pace.** It watches a server that may be short of processors: after each answer it is left alone
 //! for so many times as long as that took.
+//!
+//! **Nothing waits for it.** Before its first answer it reads symbol tables, a second and more where processors are short,
+//! and that is when a stall is to be judged. So a thread of its own asks, and what is late is there at the next reading.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use model::{Clock, Millis, OrderBy, StackEvidence, StackId, StackTable};
@@ -21,6 +25,9 @@ const ASKED_AGAIN: Duration = Duration::from_secs(20);
 
 /// It is left alone for so many times as long as its answer took: it spends 2 % of a processor at the most.
 const TIMES_ALONE: u32 = 50;
+
+/// An answer that comes this soon belongs to the reading that asked for it.
+const PROMPT: Duration = Duration::from_millis(200);
 
 /// So much is asked for first, milliseconds: the time of now, and the time before to compare with.
 const ALL_MS: Millis = 180_000;
@@ -73,9 +80,52 @@ impl RecentStacks {
     }
 }
 
+/// Asks a recorder for what it has of so many milliseconds; nothing where none tells.
+pub(crate) type AskStacks = Box<dyn FnMut(Millis) -> Option<RecentStacks> + Send>;
+
+/// The thread that asks.
+#[derive(Debug)]
+struct Asking {
+    asks: Sender<Millis>,
+    /// Each answer, and how long it took.
+    told: Receiver<(Option<RecentStacks>, Duration)>,
+}
+
+impl Asking {
+    /// Nothing where no thread can be started. It ends after the answer that it waits for, once nobody wants one.
+    fn start(mut ask: AskStacks) -> Option<Self> {
+        let (asks, asked) = channel();
+        let (tells, told) = channel();
+        let asking = move || {
+            for for_ms in asked {
+                let begin = Instant::now();
+                let answer = ask(for_ms);
+                if tells.send((answer, begin.elapsed())).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("ff-stacks".to_owned());
+        thread.spawn(asking).ok().map(|_| Self { asks, told })
+    }
+}
+
+/// A question that has no answer yet.
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    /// When it was put.
+    put: Instant,
+    /// It is of what is new, not of all.
+    is_part: bool,
+}
+
 /// What was put together so far.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Gathered {
+    /// How to ask, until a thread does.
+    ask: Option<AskStacks>,
+    asking: Option<Asking>,
+    open: Option<Question>,
     known: Option<RecentStacks>,
     /// The same on another clock.
     moved: Option<(Clock, Arc<StackEvidence>)>,
@@ -86,18 +136,18 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
-    /// What is known, with times of this clock, after what is new was asked for if it is time; `ask` is given how much,
-    /// milliseconds. Nothing where no recorder tells.
-    pub(crate) fn renew(
-        &mut self,
-        ask: &mut dyn FnMut(Millis) -> Option<RecentStacks>,
-        clock: &Clock,
-    ) -> Option<Arc<StackEvidence>> {
-        let begin = Instant::now();
-        if self.next.is_none_or(|next| begin >= next) {
-            self.ask(ask, begin);
-            self.moved = None;
+    pub(crate) fn new(ask: AskStacks) -> Self {
+        Self {
+            ask: Some(ask),
+            ..Self::default()
         }
+    }
+
+    /// What is known, with times of this clock, after what is new was asked for if it is time. Nothing where no recorder
+    /// tells, or has told.
+    pub(crate) fn renew(&mut self, clock: &Clock) -> Option<Arc<StackEvidence>> {
+        self.ask_what_is_due();
+        self.take();
         let moved = self.moved.take().filter(|(of, _)| of == clock);
         let moved =
             moved.or_else(|| Some((clock.clone(), Arc::new(self.known.as_ref()?.on(clock)))));
@@ -105,26 +155,68 @@ impl Gathered {
         moved.map(|(_, stacks)| stacks)
     }
 
-    fn ask(&mut self, ask: &mut dyn FnMut(Millis) -> Option<RecentStacks>, begin: Instant) {
+    fn ask_what_is_due(&mut self) {
+        if let Some(ask) = self.ask.take() {
+            self.asking = Asking::start(ask);
+        }
+        let now = Instant::now();
+        let is_due = self.next.is_none_or(|next| now >= next);
+        let Some(asking) = self.asking.as_ref().filter(|_| is_due) else {
+            return;
+        };
+        if self.open.is_some() {
+            return;
+        }
+        let (for_ms, is_part) = self.wanted();
+        self.open = asking
+            .asks
+            .send(for_ms)
+            .is_ok()
+            .then_some(Question { put: now, is_part });
+    }
+
+    /// How much is asked for, milliseconds, and whether that is only what is new.
+    fn wanted(&self) -> (Millis, bool) {
         let since_ms = self
             .asked
             .map(|asked| asked.elapsed().as_millis() as Millis);
         let for_ms = since_ms.map_or(ALL_MS, |ms| ms.saturating_add(OVERLAP_MS).min(ALL_MS));
-        let told = ask(for_ms);
-        let alone = begin.elapsed().saturating_mul(TIMES_ALONE);
+        (for_ms, since_ms.is_some())
+    }
+
+    /// Takes the answer that is there, or comes soon after its question.
+    fn take(&mut self) {
+        let (Some(asking), Some(question)) = (&self.asking, self.open) else {
+            return;
+        };
+        let patience = PROMPT.saturating_sub(question.put.elapsed());
+        match asking.told.recv_timeout(patience) {
+            Ok((told, took)) => {
+                self.open = None;
+                self.told(question, told, took);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // It failed: this is all that is known.
+            Err(RecvTimeoutError::Disconnected) => (self.asking, self.open) = (None, None),
+        }
+    }
+
+    fn told(&mut self, question: Question, told: Option<RecentStacks>, took: Duration) {
+        let alone = took.saturating_mul(TIMES_ALONE);
         self.next = Some(Instant::now() + alone.clamp(ASKED_EVERY, ASKED_AGAIN));
         let same = |known: &RecentStacks, told: &RecentStacks| known.clock == told.clock;
         // Of a recorder that began anew, and where there are too many stacks, all is asked for next.
         self.asked = None;
+        self.moved = None;
         self.known = match (self.known.take(), told) {
-            (Some(known), Some(told)) if since_ms.is_some() && same(&known, &told) => {
+            (Some(known), Some(told)) if question.is_part && same(&known, &told) => {
                 let known = known.with(told);
                 let is_small = known.stacks.table.stacks().len() <= STACKS_MAX;
-                self.asked = is_small.then_some(begin);
+                self.asked = is_small.then_some(question.put);
                 Some(known)
             }
             (_, Some(told)) => {
-                self.asked = since_ms.is_none().then_some(begin);
+                self.asked = (!question.is_part).then_some(question.put);
                 Some(told)
             }
             (_, None) => None,
@@ -314,12 +406,15 @@ mod tests {
         let mut gathered = Gathered::default();
         let mut asked = Vec::new();
         let mut ask = |gathered: &mut Gathered, zero: Option<i64>| {
-            gathered.next = None;
-            let mut ask = |for_ms| {
-                asked.push(for_ms == ALL_MS);
-                zero.map(|zero| told(zero, &[(1, "read", 100, 900)], 3))
+            let (for_ms, is_part) = gathered.wanted();
+            asked.push(for_ms == ALL_MS);
+            let question = Question {
+                put: Instant::now(),
+                is_part,
             };
-            gathered.renew(&mut ask, &Clock::default()).is_some()
+            let answer = zero.map(|zero| told(zero, &[(1, "read", 100, 900)], 3));
+            gathered.told(question, answer, Duration::ZERO);
+            gathered.renew(&Clock::default()).is_some()
         };
         assert!(ask(&mut gathered, Some(7)));
         assert!(ask(&mut gathered, Some(7)));
@@ -329,5 +424,29 @@ mod tests {
         assert!(!ask(&mut gathered, None));
         assert!(ask(&mut gathered, Some(8)));
         assert_eq!(asked, [true, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_recorder_that_is_slow_to_answer_is_not_waited_for_and_asked_once() {
+        let (answer, may_answer) = channel::<()>();
+        let (tell, asked) = channel();
+        let mut gathered = Gathered::new(Box::new(move |for_ms| {
+            let _ = tell.send(for_ms);
+            may_answer.recv().ok()?;
+            Some(told(7, &[(1, "read", 100, 900)], 3))
+        }));
+        let begin = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(gathered.renew(&Clock::default()), None);
+        }
+        assert!(begin.elapsed() < PROMPT * 20, "{:?}", begin.elapsed());
+        answer.send(()).unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        let mut came = None;
+        while came.is_none() && Instant::now() < end {
+            came = gathered.renew(&Clock::default());
+        }
+        assert_eq!(came.map(|stacks| stacks.runs.len()), Some(1));
+        assert_eq!(asked.try_iter().collect::<Vec<_>>(), [ALL_MS]);
     }
 }
