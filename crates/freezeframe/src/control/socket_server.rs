@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use recorder::{CaptureRequests, Pulse, RecentStacks};
 use rustix::net::sockopt::socket_peercred;
 
@@ -19,6 +20,9 @@ use super::{
 
 /// A recorder looks for requests four times a second.
 const BEAT_MAX: Duration = Duration::from_secs(2);
+
+/// Questions for stacks that may wait: of more live views than people look at once.
+const STACKS_WAIT_MAX: usize = 16;
 
 /// A recorder that can be asked.
 #[derive(Clone)]
@@ -68,6 +72,9 @@ impl Drop for ControlSocket {
 }
 
 /// Answers requests until the process ends. Sockets that killed recorders left behind are taken away.
+///
+/// Stacks have a thread of their own: giving them names reads symbol tables at first, for seconds where processors are
+/// short, and who asks how a stall goes on is not to wait for that.
 pub(crate) fn serve(dir: &Path, recorders: ControlledRecorders) -> Result<ControlSocket> {
     // A first start comes here before the history's thread has made it.
     store::make_private_dir(dir)?;
@@ -82,10 +89,18 @@ pub(crate) fn serve(dir: &Path, recorders: ControlledRecorders) -> Result<Contro
     let served = ControlSocket { path };
     // Who gets in before that is asked who it is, as everybody is.
     std::fs::set_permissions(&served.path, Permissions::from_mode(0o600))?;
+    let (slow, slow_asked) = sync_channel::<(UnixStream, Request)>(STACKS_WAIT_MAX);
+    let of_stacks = recorders.clone();
+    kernel::own_threads::start("ff-stacks-told", move || {
+        for (stream, request) in slow_asked {
+            drop(tell(&stream, carry_out(&request, &of_stacks.now())));
+            kernel::heap::give_back();
+        }
+    })?;
     kernel::own_threads::start("ff-control", move || {
         for stream in listener.incoming() {
             match stream {
-                Ok(stream) => drop(answer(&stream, &recorders.now())),
+                Ok(stream) => drop(answer(stream, &recorders.now(), &slow)),
                 // No more files: later again.
                 Err(_) => std::thread::sleep(PATIENCE),
             }
@@ -94,28 +109,37 @@ pub(crate) fn serve(dir: &Path, recorders: ControlledRecorders) -> Result<Contro
     Ok(served)
 }
 
-fn answer(stream: &UnixStream, recorders: &[ControlledRecorder]) -> Result<()> {
+/// Answers, or leaves it to the thread for what is `slow`.
+fn answer(
+    stream: UnixStream,
+    recorders: &[ControlledRecorder],
+    slow: &SyncSender<(UnixStream, Request)>,
+) -> Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let uid = socket_peercred(stream)?.uid;
-    let answer = if uid.is_root() || uid == rustix::process::geteuid() {
-        request(stream)
-            .and_then(|request| carry_out(&request, recorders))
-            .unwrap_or_else(|error| Answer::Error(format!("{error:#}")))
-    } else {
-        Answer::Error("only the recorder's own user and root may ask".to_owned())
-    };
-    let mut line = serde_json::to_vec(&answer)?;
-    line.push(b'\n');
-    let is_large = matches!(answer, Answer::Stacks(Some(_)));
-    drop(answer);
-    let mut stream = stream;
-    let written = stream.write_all(&line);
-    drop(line);
-    if is_large {
-        kernel::heap::give_back();
+    let uid = socket_peercred(&stream)?.uid;
+    if !uid.is_root() && uid != rustix::process::geteuid() {
+        let refused = anyhow!("only the recorder's own user and root may ask");
+        return tell(&stream, Err(refused));
     }
-    Ok(written?)
+    match request(&stream) {
+        Ok(request @ Request::Stacks { .. }) => match slow.try_send((stream, request)) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full((stream, _)) | TrySendError::Disconnected((stream, _))) => {
+                tell(&stream, Err(anyhow!("too many ask for stacks")))
+            }
+        },
+        Ok(request) => tell(&stream, carry_out(&request, recorders)),
+        Err(error) => tell(&stream, Err(error)),
+    }
+}
+
+fn tell(mut stream: &UnixStream, answer: Result<Answer>) -> Result<()> {
+    let answer = answer.unwrap_or_else(|error| Answer::Error(format!("{error:#}")));
+    let mut line = serde_json::to_vec(&answer)?;
+    drop(answer);
+    line.push(b'\n');
+    Ok(stream.write_all(&line)?)
 }
 
 fn request(stream: &UnixStream) -> Result<Request> {
