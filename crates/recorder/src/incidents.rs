@@ -48,6 +48,20 @@ impl Incidents {
         }
     }
 
+    /// Names stacks only so that the symbol tables are read: that takes a second and more where processors are short, and
+    /// the first verdict on the stall would come later by as much.
+    pub(crate) fn name_first(&self, raw: RawEvidence) {
+        // Of many servers that stall at once some read them later.
+        let Some(place) = Place::take() else { return };
+        let stacks = self.stacks.clone();
+        let spawned = kernel::own_threads::start("ff-names", move || {
+            drop(stacks.name(raw));
+            drop(place);
+        });
+        // Without it the first verdict reads them.
+        drop(spawned);
+    }
+
     /// Tells of an incident whose stall lasts still. Naming its stacks takes time that the
     /// recorder's own thread does not have.
     pub(crate) fn announce_preliminary(

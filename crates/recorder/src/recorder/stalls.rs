@@ -121,6 +121,9 @@ impl Recorder {
         capture.stall.earlier.clone_from(&self.earlier);
         self.shared.burst.store(true, Ordering::Relaxed);
         self.stacks.begin_burst(now);
+        if let Some(raw) = self.stacks.first_to_name(now) {
+            self.incidents.name_first(raw);
+        }
         self.queries.begin_burst(now);
         self.wake.ring();
         self.listen_by_general_log();

@@ -24,6 +24,13 @@ pub(crate) struct Naming {
     namer: OnceLock<Mutex<Namer>>,
 }
 
+impl Naming {
+    /// Whether symbol tables were read.
+    pub(super) fn has_begun(&self) -> bool {
+        self.namer.get().is_some()
+    }
+}
+
 /// What an incident took from the ring, and what is needed to name it.
 #[derive(Debug)]
 pub(crate) struct RawEvidence {
@@ -38,6 +45,11 @@ impl RawEvidence {
             stacks: RawStacks::copy(book, &ids),
             taken,
         }
+    }
+
+    /// Whether there is anything to name.
+    pub(super) fn has_stacks(&self) -> bool {
+        stacks_of(&self.taken).next().is_some()
     }
 
     /// Gives names. The first time this reads symbol tables: up to a second.

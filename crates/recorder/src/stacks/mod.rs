@@ -38,6 +38,9 @@ use ring::{SliceKey, StackRing};
 const FIRST_BURST_MS: Millis = 10_000;
 const LATER_BURST_MS: Millis = 5000;
 
+/// Stacks of so long are named first, milliseconds: a snapshot each second, and a slice of the profile.
+const FIRST_NAMED_MS: Millis = 3000;
+
 /// From the begin of one burst to the next while a stall lasts.
 const BURST_AGAIN_MS: Millis = 60_000;
 
@@ -170,6 +173,19 @@ impl StackWatch {
     pub(crate) fn evidence(&self, window: Window) -> RawEvidence {
         let taken = lock(&self.ring).between(window);
         RawEvidence::new(taken, &lock(&self.book))
+    }
+
+    /// What reads the symbol tables when it is named: the stacks of the last moments. Nothing where they were read before,
+    /// or there are no stacks.
+    pub(crate) fn first_to_name(&self, now: Millis) -> Option<RawEvidence> {
+        if self.naming.has_begun() {
+            return None;
+        }
+        let raw = self.evidence(Window {
+            from: now.saturating_sub(FIRST_NAMED_MS),
+            to: now,
+        });
+        raw.has_stacks().then_some(raw)
     }
 
     /// Gives names, on the caller's thread: the first time this reads symbol tables.
