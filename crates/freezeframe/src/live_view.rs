@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use cli::{output, recorded};
 use diagnosis::diagnose_closely;
-use kernel::own_time;
 use live::{
     Files, History, HistoryOptions, IncidentOutcome, Model, NotedStall, Options, Palette,
     Recording, RecordingKind, Source,
@@ -65,10 +63,7 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
     let options = Options {
         palette: wanted.unwrap_or_else(|| Palette::from_environment(environment)),
         is_ascii: args.ascii,
-        hurry: match args.ordinary {
-            true => |_| {},
-            false => hurry,
-        },
+        is_ordinary: args.ordinary,
     };
     let files = Files {
         open: &|path| recording(&[path.to_owned()]),
@@ -76,19 +71,6 @@ pub(crate) fn run(args: &LiveView) -> Result<ExitCode> {
     };
     live::run(source, &files, options)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// How much of a processor each of the two threads of the view may have at the most, where it is permitted: a key takes
-/// some milliseconds, a verdict some ten.
-const RESERVED: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(50));
-
-/// In a stall of processors the view is one of hundreds that want one.
-fn hurry(is_short: bool) {
-    // Where it is not permitted the thread stays an ordinary one.
-    let _ = match is_short {
-        true => own_time::reserve(RESERVED.0, RESERVED.1),
-        false => own_time::give_back(),
-    };
 }
 
 /// Nothing is named, and nobody records here or did: no history, no incident.

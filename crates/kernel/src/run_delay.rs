@@ -36,6 +36,14 @@ pub fn is_ready(tid: u32) -> bool {
     stat.is_some_and(|stat| stat.state == 'R')
 }
 
+/// How long a thread of this process has been on a processor; nothing where the kernel does not count it. Of one that is
+/// there now it may lack the time since the kernel's last tick.
+pub fn ran(tid: u32) -> Option<Duration> {
+    let bytes = std::fs::read(format!("/proc/self/task/{tid}/schedstat")).ok()?;
+    let stat = task_stat::parse_schedstat(&bytes)?;
+    Some(Duration::from_nanos(stat.run_ns))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a failing step fails the test")]
 mod tests {
@@ -59,6 +67,9 @@ mod tests {
         assert!(!is_ready(blocked));
         assert!(is_ready(own_tid()));
         assert!(!is_ready(u32::MAX), "no such thread");
+        let before = ran(blocked);
+        assert_eq!(ran(blocked), before);
+        assert_eq!(ran(u32::MAX), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //!
 //! **The surer verdict is shown.** A history has no threads and no stacks, so a server that is stopped has no cause in it.
 //! The recorder judges the stall that lasts with all that it has, one second after the trigger and again later; its
-//! socket gives that verdict, and it stands for this stall where it is at least as sure as the history's. Where it is
+//! socket gives that verdict, which is looked for four times a second until it is there, and it stands for this stall where it is at least as sure as the history's. Where it is
 //! certain the history is not judged.
 //!
 //! **What does not change is not made again.** Beside a recorder a second brings some rows: they are appended to a copy
@@ -27,7 +27,11 @@
 //! which it was noticed. A recorder that stands still, and one that ended, are said to be *not known*, never healthy.
 //!
 //! **Reading has a thread of its own** (`run.rs`), because a disk may hang: keys are answered meanwhile. What is read
-//! is drawn four times a second at the most, a key at once; only cells that changed are written.
+//! is drawn four times a second at the most, a key at once; only cells that changed are written. Stacks are asked for by one
+//! more (`recent.rs`): the recorder reads symbol tables first, just when a stall is to be judged.
+//!
+//! **Where no processor is free** the threads that answer and read come before others, as far as that is permitted, and
+//! only then (`precedence.rs`).
 //!
 //! **Incidents of the list are judged while it is looked at** (`judging.rs`), one after another and not more than
 //! `incidents` lists: whoever never opens screen 8 pays nothing for it.
@@ -55,6 +59,7 @@ pub mod keys;
 mod listing;
 mod model;
 mod plain;
+mod precedence;
 mod press;
 mod recent;
 mod run;

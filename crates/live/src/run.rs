@@ -20,12 +20,21 @@ use crate::ink::{Palette, width};
 use crate::judging::{Judge, Judging};
 use crate::keys::{Press, Screen};
 use crate::model::{Model, RecorderState, RecordingKind};
+use crate::precedence::Precedence;
 use crate::screens::page;
 use crate::source::Source;
 use crate::state::State;
 
 /// What is read is drawn four times a second at the most; a key is answered at once.
 const DRAWN_EVERY: Duration = Duration::from_millis(250);
+
+/// An answer that is under way is looked for this often, for so long; then as often as all else.
+const ANSWER_EVERY: Duration = Duration::from_millis(25);
+const ANSWER_SOON: Duration = Duration::from_millis(200);
+
+/// So long after its onset a stall has its verdict, if the recorder tells one, milliseconds: until then that is looked for
+/// four times a second. It is a line that the recorder is asked; nothing else is read for it.
+const VERDICT_MS: model::Millis = 30_000;
 
 /// Keys that came together are taken before the next drawing.
 const KEYS_MAX: usize = 100;
@@ -43,9 +52,8 @@ pub struct Options {
     pub palette: Palette,
     /// Letters of ASCII only.
     pub is_ascii: bool,
-    /// Gives the calling thread a processor at once from now on, or makes it an ordinary one again. It is called where the
-    /// view woke up late, and what it does next is short.
-    pub hurry: fn(bool),
+    /// It never reserves processor time.
+    pub is_ordinary: bool,
 }
 
 /// What the view can do with the files of a list.
@@ -80,6 +88,8 @@ struct Opened {
     next: Instant,
     /// A reading is under way.
     is_reading: bool,
+    /// When something was asked for last.
+    asked: Instant,
     /// The time around which nothing was found.
     empty: Option<i64>,
     /// The last reading was with stacks.
@@ -94,12 +104,16 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let mut stack = vec![opened(source, options, 0)?];
+    let precedence = Precedence::new();
+    let pace = precedence.join();
+    let mut stack = vec![opened(source, &precedence, options, 0)?];
     let mut judging = Judging::start(files.judge.clone())?;
     let mut screen = Terminal::open()?;
     let mut shown = Buffer::empty(Rect::default());
     let (mut is_changed, mut by_key) = (true, true);
-    let mut late_at = None;
+    if !options.is_ordinary {
+        precedence.watch();
+    }
     let mut drawn = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let Some(top) = stack.last_mut() else { break };
@@ -114,18 +128,14 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
             (is_changed, by_key) = (false, false);
             drawn = Instant::now();
         }
-        let mut patience = wait(is_changed, drawn);
+        let mut patience = top.patience().min(wait(is_changed, drawn));
         for _ in 0..KEYS_MAX {
-            let asleep = Instant::now();
+            precedence.comes_around_in(patience);
             if !event::poll(patience)? {
-                let late = asleep.elapsed().saturating_sub(patience);
-                if let Some(is_short) = has_no_processor(late, &mut late_at) {
-                    HAS_NO_PROCESSOR.store(is_short, Ordering::Relaxed);
-                    (options.hurry)(is_short);
-                }
                 break;
             }
             patience = Duration::ZERO;
+            precedence.took_key();
             let effect = match event::read()? {
                 Event::Resize(..) => Effect::Draw,
                 Event::Key(key) => taken(&mut stack, key),
@@ -138,14 +148,9 @@ pub fn run(source: Box<dyn Source + Send>, files: &Files<'_>, options: Options) 
                 Effect::Redraw => shown = Buffer::empty(Rect::default()),
                 Effect::Copy(text) => screen.copy(&text)?,
                 Effect::Open(path) => {
-                    let is_hurried = HAS_NO_PROCESSOR.load(Ordering::Relaxed);
-                    if is_hurried {
-                        (options.hurry)(false);
-                    }
-                    open_into(&mut stack, &path, files, options);
-                    if is_hurried {
-                        (options.hurry)(true);
-                    }
+                    pace.works(false);
+                    open_into(&mut stack, &path, files, (&precedence, options));
+                    pace.works(true);
                 }
                 Effect::Close => drop(stack.pop()),
                 Effect::Export => stack.last_mut().map_or((), Opened::export),
@@ -175,10 +180,15 @@ fn taken(stack: &mut [Opened], key: KeyEvent) -> Effect {
 }
 
 /// Opens a file on top of what is shown; what is wrong with it is said there.
-fn open_into(stack: &mut Vec<Opened>, path: &Path, files: &Files<'_>, options: Options) {
+fn open_into(
+    stack: &mut Vec<Opened>,
+    path: &Path,
+    files: &Files<'_>,
+    (precedence, options): (&Arc<Precedence>, Options),
+) {
     let depth = stack.len();
     let made = match depth < DEPTH_MAX {
-        true => (files.open)(path).and_then(|source| opened(source, options, depth)),
+        true => (files.open)(path).and_then(|source| opened(source, precedence, options, depth)),
         false => Err(anyhow::anyhow!(
             "{DEPTH_MAX} recordings are open: Backspace closes one"
         )),
@@ -204,16 +214,22 @@ fn size() -> (u16, u16) {
 }
 
 /// Reads a source for the first time, and starts its reader.
-fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) -> Result<Opened> {
+fn opened(
+    mut source: Box<dyn Source + Send>,
+    precedence: &Arc<Precedence>,
+    options: Options,
+    depth: usize,
+) -> Result<Opened> {
     let Some(model) = source.read(None)? else {
         anyhow::bail!("nothing was recorded yet");
     };
-    let every = pace(&*source);
+    let every = pace_of(&*source);
     let (asks, asked) = channel();
     let (gets, got) = channel();
+    let precedence = precedence.clone();
     std::thread::Builder::new()
         .name("ff-read".to_owned())
-        .spawn(move || reader(&mut *source, &asked, &gets, options.hurry))?;
+        .spawn(move || reader(&mut *source, &asked, &gets, &precedence))?;
     let mut state = State::new(&model, options.is_ascii);
     state.depth = depth;
     Ok(Opened {
@@ -224,6 +240,7 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
         every,
         next: Instant::now() + every.unwrap_or_default(),
         is_reading: false,
+        asked: Instant::now(),
         empty: None,
         has_stacks: false,
         goes_on: false,
@@ -231,52 +248,30 @@ fn opened(mut source: Box<dyn Source + Send>, options: Options, depth: usize) ->
 }
 
 /// How often it is looked at: to read what is new, or whether a recorder goes on.
-fn pace(source: &dyn Source) -> Option<Duration> {
+fn pace_of(source: &dyn Source) -> Option<Duration> {
     source.every().or_else(|| source.awaits())
 }
 
-/// Whether the host has had no processor for the view of late; both of its threads look here.
-static HAS_NO_PROCESSOR: AtomicBool = AtomicBool::new(false);
-
-/// Who wakes up later than this after its sleep had no processor.
-const LATE: Duration = Duration::from_millis(100);
-
-/// How long a processor is reserved after it. A thread that has one at once takes twice the processor time for the same
-/// work, beside a server that keeps the caches busy.
-const RESERVED_FOR: Duration = Duration::from_secs(60);
-
-/// What changes, if anything, after a sleep that ended so late: true where the view has no processor, false where it has
-/// had one again for some time.
-fn has_no_processor(late: Duration, late_at: &mut Option<Instant>) -> Option<bool> {
-    let was_late = late_at.is_some();
-    if late > LATE {
-        *late_at = Some(Instant::now());
-        return (!was_late).then_some(true);
-    }
-    late_at.take_if(|at| at.elapsed() > RESERVED_FOR)?;
-    Some(false)
-}
-
-fn reader(source: &mut dyn Source, asked: &Receiver<Ask>, gets: &Sender<Got>, hurry: fn(bool)) {
-    let mut is_hurried = false;
+fn reader(
+    source: &mut dyn Source,
+    asked: &Receiver<Ask>,
+    gets: &Sender<Got>,
+    precedence: &Arc<Precedence>,
+) {
+    let pace = precedence.join();
     for ask in asked {
         // Another time, and an incident, take long.
-        let is_quick = matches!(ask, Ask::Read(None, _) | Ask::Tell);
-        let wants = is_quick && HAS_NO_PROCESSOR.load(Ordering::Relaxed);
-        // Only what changes: the view may have been started with a policy of its own (chrt(1)).
-        if wants != is_hurried {
-            hurry(wants);
-            is_hurried = wants;
-        }
+        pace.works(matches!(ask, Ask::Read(None, _) | Ask::Tell));
         let got = match ask {
             Ask::Read(around, with_stacks) => {
                 source.want_stacks(with_stacks);
                 let read = source.read(around).map(|model| model.map(Arc::new));
-                Got::Read(around, read, pace(source))
+                Got::Read(around, read, pace_of(source))
             }
             Ask::Tell => Got::Told(source.recorder_state()),
             Ask::Export(model, directory) => Got::Exported(source.export(&model, &directory)),
         };
+        pace.works(true);
         if gets.send(got).is_err() {
             return;
         }
@@ -289,16 +284,29 @@ impl Opened {
         let mut came = false;
         while let Ok(got) = self.got.try_recv() {
             // That all is well changes nothing of what is shown.
-            came |= !matches!(&got, Got::Told(told) if !told.as_ref().is_some_and(stalls));
+            let is_awaited = self.awaits_verdict();
+            came |= match &got {
+                Got::Told(told) => !is_awaited && told.as_ref().is_some_and(stalls),
+                Got::Read(..) | Got::Exported(_) => true,
+            };
             match got {
                 Got::Read(around, read, every) => {
                     self.is_reading = false;
                     self.every = every;
-                    self.next = Instant::now() + every.unwrap_or_default();
+                    // From its begin: one that had to wait is not followed by another wait.
+                    let soonest = Instant::now() + every.unwrap_or_default() / 4;
+                    self.next = self.next.max(soonest);
                     match read {
                         Ok(Some(model)) => self.model = model,
                         Ok(None) => self.is_empty_there(around),
                         Err(error) => self.state.message = Some(format!("{error:#}")),
+                    }
+                }
+                Got::Told(told) if is_awaited => {
+                    self.is_reading = false;
+                    // It is read with all that belongs to it.
+                    if told.is_some_and(|told| told.verdict.is_some()) {
+                        self.next = Instant::now();
                     }
                 }
                 Got::Told(told) => {
@@ -360,6 +368,7 @@ impl Opened {
             }
             around if is_followed && wanted && !self.has_stacks => Some(Ask::Read(around, wanted)),
             None if is_followed && is_due => Some(Ask::Read(None, wanted)),
+            None if self.awaits_verdict() && self.asked.elapsed() >= DRAWN_EVERY => Some(Ask::Tell),
             _ if is_due => Some(Ask::Tell),
             _ => None,
         };
@@ -367,8 +376,27 @@ impl Opened {
             if let Ask::Read(_, with_stacks) = ask {
                 self.has_stacks = with_stacks;
             }
-            self.next = Instant::now() + self.every.unwrap_or_default();
+            self.asked = Instant::now();
+            if is_due || matches!(ask, Ask::Read(..)) {
+                self.next = self.asked + self.every.unwrap_or_default();
+            }
             self.is_reading = self.asks.send(ask).is_ok();
+        }
+    }
+
+    /// The stall of this moment was noticed, and its recorder has not said yet what it is.
+    fn awaits_verdict(&self) -> bool {
+        let awaits = |told: &RecorderState| {
+            told.verdict.is_none() && told.stalled_ms.is_some_and(|ms| ms < VERDICT_MS)
+        };
+        self.state.at_wall_ms.is_none() && self.model.recorder.as_ref().is_some_and(awaits)
+    }
+
+    /// How long there is nothing to take.
+    fn patience(&self) -> Duration {
+        match self.is_reading && self.asked.elapsed() < ANSWER_SOON {
+            true => ANSWER_EVERY,
+            false => DRAWN_EVERY,
         }
     }
 
@@ -425,125 +453,4 @@ fn paint(screen: &mut Terminal, shown: &mut Buffer, top: &Opened, options: Optio
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-
-    use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
-
-    use super::*;
-
-    /// A history that ended, until a recorder runs that goes on with it.
-    #[derive(Clone, Default)]
-    struct Ended {
-        runs: Arc<AtomicBool>,
-        readings: Arc<AtomicUsize>,
-    }
-
-    impl Source for Ended {
-        fn read(&mut self, _around: Option<i64>) -> Result<Option<Model>> {
-            self.readings.fetch_add(1, Ordering::Relaxed);
-            let kind = match self.recorder_state().is_some() {
-                true => RecordingKind::Recorder,
-                false => RecordingKind::History,
-            };
-            let incident = Incident {
-                mentions: Vec::new(),
-                known_words: Vec::new(),
-                id: "3306".to_owned(),
-                host: "db7".to_owned(),
-                tool_version: String::new(),
-                server: Server::default(),
-                clock: Clock::default(),
-                stall: Stall {
-                    onset: 0,
-                    trigger: 0,
-                    end: Some(0),
-                    triggers: Vec::new(),
-                    earlier: Vec::new(),
-                },
-                window: Window { from: 0, to: 1000 },
-                timeline: Timeline::default(),
-                texts: Vec::new(),
-                facts: Vec::new(),
-                stacks: StackEvidence::default(),
-                queries: Vec::new(),
-                absent: Vec::new(),
-            };
-            Ok(Some(Model {
-                stalls: Vec::new(),
-                incident: Arc::new(incident),
-                verdict: None,
-                kind,
-                path: String::new(),
-                incidents: Vec::new(),
-                recorder: None,
-                is_newest: true,
-                read_wall_ms: None,
-                notes: Vec::new(),
-                recent: None,
-                usual: Arc::default(),
-                derived: crate::derived::Derived::default(),
-            }))
-        }
-
-        fn awaits(&self) -> Option<Duration> {
-            Some(Duration::ZERO)
-        }
-
-        fn recorder_state(&mut self) -> Option<RecorderState> {
-            let runs = self.runs.load(Ordering::Relaxed);
-            runs.then(RecorderState::default)
-        }
-
-        fn export(&mut self, _model: &Model, _directory: &Path) -> Result<PathBuf> {
-            anyhow::bail!("nobody asks for it")
-        }
-    }
-
-    #[test]
-    fn a_view_of_an_ended_history_goes_over_to_a_recorder_that_starts() {
-        for (frozen_at, said) in [
-            (None, "a recorder runs now"),
-            (Some(500), "a recorder runs now: End goes there"),
-        ] {
-            let source = Ended::default();
-            let options = Options {
-                palette: Palette::Off,
-                is_ascii: true,
-                hurry: |_| {},
-            };
-            let mut top = opened(Box::new(source.clone()), options, 0).unwrap();
-            top.state.at_wall_ms = frozen_at;
-            for _ in 0..20 {
-                top.take();
-                top.ask();
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            // Meanwhile only the recorder is looked for.
-            assert_eq!(source.readings.load(Ordering::Relaxed), 1);
-            assert_eq!(top.state.message, None);
-            source.runs.store(true, Ordering::Relaxed);
-            let until = Instant::now() + Duration::from_secs(20);
-            while top.model.kind != RecordingKind::Recorder && Instant::now() < until {
-                top.take();
-                top.ask();
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            assert_eq!(top.model.kind, RecordingKind::Recorder);
-            assert_eq!(top.state.message.as_deref(), Some(said));
-        }
-    }
-
-    #[test]
-    fn a_view_that_wakes_up_late_has_no_processor_for_a_while() {
-        let mut late_at = None;
-        assert_eq!(has_no_processor(LATE, &mut late_at), None);
-        assert_eq!(has_no_processor(LATE * 2, &mut late_at), Some(true));
-        assert_eq!(has_no_processor(LATE * 2, &mut late_at), None);
-        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), None);
-        late_at = Instant::now().checked_sub(RESERVED_FOR * 2);
-        assert!(late_at.is_some(), "the host runs longer than that");
-        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), Some(false));
-        assert_eq!(has_no_processor(Duration::ZERO, &mut late_at), None);
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use crossterm::style::{Attribute, Color, SetAttribute, SetBackgroundColor, SetForegroundColor};
@@ -17,7 +18,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, queue};
 use model::Plain;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// The terminal is ours now.
 static OPEN: AtomicBool = AtomicBool::new(false);
@@ -106,6 +107,21 @@ impl Screen {
     /// Columns and lines.
     pub fn size() -> io::Result<(u16, u16)> {
         crossterm::terminal::size()
+    }
+
+    /// Whether something was typed that nobody has read yet, or is typed within this time.
+    pub fn has_input(wait: Duration) -> bool {
+        let stdin = io::stdin();
+        let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
+        let timeout = Timespec {
+            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(wait.subsec_nanos()),
+        };
+        let is_ready = poll(&mut typed, Some(&timeout)).is_ok_and(|ready| ready > 0);
+        is_ready
+            && typed
+                .iter()
+                .any(|one| one.revents().contains(PollFlags::IN))
     }
 
     /// Empties it.

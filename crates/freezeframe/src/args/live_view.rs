@@ -22,9 +22,9 @@ The view never asks the server: it reads the history of a running recorder once 
 works while the server hangs. If nothing is recorded here, or with --record, it starts its own
 recorder, which keeps everything in memory and ends with the view.
 
-As root, if it wakes up 0.1 s late because no CPU is free, it reserves one for a minute: its two
-threads run before all others, for at most 10 ms of each 50 ms (SCHED_DEADLINE). So it answers
-when hundreds of threads want a CPU. --ordinary does without.",
+As root, if it reads a key 0.02 s late because no CPU is free, it reserves one for a minute: its
+threads for keys and for reading run before all others, each at most 10 ms of 50 ms
+(SCHED_DEADLINE). So it answers when hundreds of threads want a CPU. --ordinary does without.",
         live::keys::manual()
     )
 });
