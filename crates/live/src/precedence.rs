@@ -171,11 +171,12 @@ fn watch(watched: &Weak<Precedence>) {
     }
 }
 
-/// What changes, if anything: true where the view has no processor, false where it has had one again for some time.
+/// What the threads are told, if anything: true where the view has no processor, false where it has had one again for some
+/// time.
 fn change(is_late: bool, late_at: &mut Option<Instant>) -> Option<bool> {
     if is_late {
-        let was_late = late_at.replace(Instant::now()).is_some();
-        return (!was_late).then_some(true);
+        *late_at = Some(Instant::now());
+        return Some(true);
     }
     late_at.take_if(|at| at.elapsed() > RESERVED_FOR)?;
     Some(false)
@@ -221,7 +222,7 @@ mod tests {
         let mut late_at = None;
         assert_eq!(change(false, &mut late_at), None);
         assert_eq!(change(true, &mut late_at), Some(true));
-        assert_eq!(change(true, &mut late_at), None);
+        assert_eq!(change(true, &mut late_at), Some(true));
         assert_eq!(change(false, &mut late_at), None);
         late_at = Instant::now().checked_sub(RESERVED_FOR * 2);
         assert!(late_at.is_some(), "the host runs longer than that");
