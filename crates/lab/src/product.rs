@@ -22,6 +22,36 @@ const POLL: Duration = Duration::from_millis(100);
 /// session of the load, and queues for a processor with each of its clients (sched(7), the autogroup feature).
 const OWN_SHARE: &str = "FREEZEFRAME_OWN_SHARE";
 
+/// A session has 87 times the weight of another at the most; the recorder's unit has CPUWeight=10000, which is 100 times.
+/// Who has no right to it keeps the ordinary one.
+const WEIGHT_OF_UNIT: &str = "echo -20 2>/dev/null >/proc/self/autogroup; exec \"$@\"";
+
+/// Whose share of the processors a recorder has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// That of the load.
+    OfLoad,
+    /// One of its own, as its unit has it.
+    Own,
+}
+
+impl Share {
+    fn asked_for() -> Self {
+        match std::env::var_os(OWN_SHARE) {
+            Some(_) => Self::Own,
+            None => Self::OfLoad,
+        }
+    }
+
+    /// The words before the program.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::OfLoad => &[],
+            Self::Own => &["setsid", "sh", "-c", WEIGHT_OF_UNIT, "sh"],
+        }
+    }
+}
+
 /// The program: `$FREEZEFRAME`, or `freezeframe` beside this program.
 pub(crate) fn program() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("FREEZEFRAME") {
@@ -44,14 +74,22 @@ pub(crate) fn start_recorder(
     dir: &Path,
     more: &[&OsStr],
 ) -> Result<(Child, Receiver<String>)> {
+    start_with(server, dir, more, Share::asked_for())
+}
+
+fn start_with(
+    server: &PrivateServer,
+    dir: &Path,
+    more: &[&OsStr],
+    share: Share,
+) -> Result<(Child, Receiver<String>)> {
     // The user's own ~/.my.cnf has no say in what the lab does.
     let option_file = server.directory().join("client.cnf");
     std::fs::write(&option_file, "").with_context(|| option_file.display().to_string())?;
-    let session = std::env::var_os(OWN_SHARE).map(|_| "setsid");
     // It ends with us, however we end (prctl(2), PR_SET_PDEATHSIG).
     let mut child = Command::new("setpriv")
         .args(["--pdeathsig", "TERM", "--"])
-        .args(session)
+        .args(share.words())
         .arg(program()?)
         .args(["record", "--user", "root", "--defaults-file"])
         .arg(&option_file)
@@ -95,11 +133,21 @@ impl Recorder {
         config: &str,
         options: &[&str],
     ) -> Result<Self> {
+        Self::start_with(server, dir, (config, options), Share::asked_for())
+    }
+
+    /// The same with a share of the processors.
+    pub(crate) fn start_with(
+        server: &PrivateServer,
+        dir: &Path,
+        (config, options): (&str, &[&str]),
+        share: Share,
+    ) -> Result<Self> {
         let path = server.directory().join("freezeframe.toml");
         std::fs::write(&path, config).with_context(|| path.display().to_string())?;
         let mut more: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
         more.extend([OsStr::new("--config"), path.as_os_str()]);
-        let (child, lines) = start_recorder(server, dir, &more)?;
+        let (child, lines) = start_with(server, dir, &more, share)?;
         Ok(Self {
             child,
             lines,

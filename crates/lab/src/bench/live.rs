@@ -6,7 +6,10 @@
 //!
 //! Where a stall's clients queue for every processor, so does the view, and so does who measures: the scheduler tells how
 //! long (`Scheduled`). So of each key it is told as well what the view itself worked for it, and of the longest one how long
-//! both queued.
+//! both queued. Threads of the kernel carry the letters of every terminal, and queue as well: so it is told, too, how long
+//! letters took meanwhile through a terminal that has no program (`EmptyTerminal`).
+//!
+//! The recorder has the share of the processors that its unit gives it, as people run it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -14,7 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,14 +25,14 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::setpriority_process;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use testbed::{PrivateServer, ServerKind};
 
 use super::measure::{Scheduled, heading, median, scheduled_seconds, table_line};
 use crate::background::terminate;
 use crate::product::{Recorder, program};
 use crate::scenario::client_latency::{Watcher, measure};
-use crate::scenario::stage::start_recorder;
+use crate::scenario::stage::start_service;
 
 /// The stalls: a server that is stopped, locks of two kinds, processors of two kinds.
 const SCENARIOS: [&str; 5] = [
@@ -85,7 +88,7 @@ pub(super) fn run() -> Result<()> {
             "95 %",
             "longest",
             "the view's work",
-            "longest one's queues",
+            "longest one's",
             "CPU, watching",
             "CPU, keys too",
             "cause shown",
@@ -99,7 +102,7 @@ pub(super) fn run() -> Result<()> {
             "",
             KEY_MAX,
             KEY_MAX,
-            "",
+            "queues, terminal",
             CPU_MAX,
             CPU_MAX,
             VERDICT_MAX,
@@ -127,7 +130,8 @@ pub(super) fn run() -> Result<()> {
                 &format!("{:.1} ms", took.last().copied().unwrap_or(f64::NAN)),
                 &format!("{:.1} ms", worked.fold(0.0, f64::max)),
                 &longest.map_or_else(String::new, |key| {
-                    format!("{:.0}, {:.0} ms", key.view.queued_ms, key.own.queued_ms)
+                    let queued = (key.view.queued_ms, key.own.queued_ms);
+                    format!("{:.0}, {:.0}, {:.0} ms", queued.0, queued.1, key.empty_ms)
                 }),
                 &format!("{:.2} %", seen.watching * 100.0),
                 &format!("{:.2} %", seen.with_keys * 100.0),
@@ -161,6 +165,8 @@ struct Answered {
     view: Scheduled,
     /// What this program had of them.
     own: Scheduled,
+    /// The longest that letters took meanwhile, there and back, through a terminal without a program, milliseconds.
+    empty_ms: f64,
 }
 
 /// What a look ends with: the recorder, to be ended, and what was seen.
@@ -187,7 +193,7 @@ impl InTerminal {
 
 impl Watcher for InTerminal {
     fn start(&mut self, server: &PrivateServer) -> Result<()> {
-        let mut recorder = start_recorder(server, &self.dir, None)?;
+        let mut recorder = start_service(server, &self.dir)?;
         recorder.quiet();
         let has_history = |dir: &Path| {
             let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -297,20 +303,119 @@ fn go_first() {
     }
 }
 
+/// The side of a terminal that a person is on, and the name of the other one.
+fn open_terminal() -> Result<(File, String)> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?;
+    let name = name.to_str().context("the name of a terminal")?.to_owned();
+    Ok((File::from(master), name))
+}
+
+/// The other side of a terminal.
+fn open_other_side(name: &str) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    options.custom_flags(i32::try_from(OpenptFlags::NOCTTY.bits())?);
+    Ok(options.open(name)?)
+}
+
+/// A terminal without a program, through which a letter goes there and back all the time. Each way is one of the kernel's
+/// threads (drivers/tty/tty_buffer.c, `flush_to_ldisc`), as for a key of the view and its answer: no program can be
+/// answered sooner.
+struct EmptyTerminal {
+    stop: Arc<AtomicBool>,
+    ways: Arc<Ways>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+/// Times of the ways there and back, microseconds.
+struct Ways {
+    begin: Instant,
+    longest: AtomicU64,
+    /// When the letter set out that is under way.
+    out: AtomicU64,
+}
+
+impl Ways {
+    fn now(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+impl EmptyTerminal {
+    fn start() -> Result<Self> {
+        let (person, name) = open_terminal()?;
+        let program = open_other_side(&name)?;
+        let mut modes = tcgetattr(&program)?;
+        modes.make_raw();
+        tcsetattr(&program, OptionalActions::Now, &modes)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let ways = Arc::new(Ways {
+            begin: Instant::now(),
+            longest: AtomicU64::new(0),
+            out: AtomicU64::new(0),
+        });
+        let (stopped, measured) = (stop.clone(), ways.clone());
+        let thread = std::thread::Builder::new()
+            .name("lab-terminal".to_owned())
+            .spawn(move || {
+                go_first();
+                let mut letter = [b'k'];
+                while !stopped.load(Ordering::Relaxed) {
+                    let out = measured.now();
+                    measured.out.store(out, Ordering::Relaxed);
+                    (&person).write_all(&letter)?;
+                    (&program).read_exact(&mut letter)?;
+                    (&program).write_all(&letter)?;
+                    (&person).read_exact(&mut letter)?;
+                    let took = measured.now().saturating_sub(out);
+                    measured.longest.fetch_max(took, Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Ok(())
+            })?;
+        Ok(Self {
+            stop,
+            ways,
+            thread: Some(thread),
+        })
+    }
+
+    /// From now on the longest is looked for anew.
+    fn reset(&self) {
+        self.ways.longest.store(0, Ordering::Relaxed);
+    }
+
+    /// The longest way, that of a letter under way included, milliseconds.
+    fn longest_ms(&self) -> f64 {
+        let ways = &self.ways;
+        let under_way = ways.now().saturating_sub(ways.out.load(Ordering::Relaxed));
+        let longest = ways.longest.load(Ordering::Relaxed).max(under_way);
+        longest as f64 / 1000.0
+    }
+}
+
+impl Drop for EmptyTerminal {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // What went wrong in it was to be seen: the letter under way did not come.
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
 /// A terminal with the view in it.
 struct Terminal {
     master: File,
     child: Child,
+    empty: EmptyTerminal,
 }
 
 impl Terminal {
     fn start(arguments: &[&str]) -> Result<Self> {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let master = openpt(flags)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let name = ptsname(&master, Vec::new())?;
-        let name = name.to_str().context("the name of a terminal")?.to_owned();
+        let (master, name) = open_terminal()?;
         let size = Winsize {
             ws_row: 40,
             ws_col: 120,
@@ -318,12 +423,7 @@ impl Terminal {
             ws_ypixel: 0,
         };
         tcsetwinsize(&master, size)?;
-        let slave = || -> Result<Stdio> {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true);
-            options.custom_flags(i32::try_from(OpenptFlags::NOCTTY.bits())?);
-            Ok(Stdio::from(options.open(&name)?))
-        };
+        let slave = || open_other_side(&name).map(Stdio::from);
         // A person's terminal is a session of its own, as the server is one: the kernel divides the processors between
         // sessions first (sched(7), the autogroup feature).
         let child = Command::new("setpriv")
@@ -337,8 +437,9 @@ impl Terminal {
             .spawn()
             .context("the view cannot be started")?;
         Ok(Self {
-            master: File::from(master),
+            master,
             child,
+            empty: EmptyTerminal::start()?,
         })
     }
 
@@ -365,6 +466,7 @@ impl Terminal {
         seen.clear();
         let pid = self.child.id();
         let before = (Scheduled::of_main(pid), Scheduled::of_this());
+        self.empty.reset();
         let begin = Instant::now();
         write!(self.master, "{key}{DRAW_ALL}")?;
         while !String::from_utf8_lossy(&seen).contains(word) {
@@ -376,8 +478,11 @@ impl Terminal {
                 bail!("the view ended: {}", String::from_utf8_lossy(&seen));
             }
         }
+        let took_ms = begin.elapsed().as_secs_f64() * 1000.0;
         Ok(Answered {
-            took_ms: begin.elapsed().as_secs_f64() * 1000.0,
+            took_ms,
+            // One may have been under way before.
+            empty_ms: self.empty.longest_ms().min(took_ms),
             view: Scheduled::of_main(pid).since(before.0),
             own: Scheduled::of_this().since(before.1),
         })

@@ -12,7 +12,7 @@ use super::host::{Host, OnHost};
 use super::partner::Partner;
 use super::steps::Scene;
 use super::verification::Fixes;
-use crate::product::Recorder;
+use crate::product::{Recorder, Share};
 
 /// How long one statement of the preparation may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -38,6 +38,11 @@ pub(crate) fn start_recorder(
         arguments.extend(["--trigger", trigger]);
     }
     Recorder::start(server, dir, CONFIG, &arguments)
+}
+
+/// The same with the share of the processors that its unit gives it.
+pub(crate) fn start_service(server: &PrivateServer, dir: &Path) -> Result<Recorder> {
+    Recorder::start_with(server, dir, (CONFIG, &["--after", AFTER]), Share::Own)
 }
 
 /// A server, and what its scenarios need besides. It ends when this is dropped, and what was changed
