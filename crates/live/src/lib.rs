@@ -14,8 +14,8 @@
 //!
 //! **The surer verdict is shown.** A history has no threads and no stacks, so a server that is stopped has no cause in it.
 //! The recorder judges the stall that lasts with all that it has, one second after the trigger and again later; its
-//! socket gives that verdict, which is looked for four times a second until it is there, and it stands for this stall where it is at least as sure as the history's. Where it is
-//! certain the history is not judged.
+//! socket gives that verdict, which is looked for ten times a second until it is there. It stands for this stall where it
+//! is at least as sure as the history's; where it is certain the history is not judged.
 //!
 //! **What does not change is not made again.** Beside a recorder a second brings some rows: they are appended to a copy
 //! that nobody looks at (`kept.rs`). What signals usually are holds for ten seconds (`usual.rs`), stacks are shared. So

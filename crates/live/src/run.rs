@@ -33,8 +33,9 @@ const ANSWER_EVERY: Duration = Duration::from_millis(25);
 const ANSWER_SOON: Duration = Duration::from_millis(200);
 
 /// So long after its onset a stall has its verdict, if the recorder tells one, milliseconds: until then that is looked for
-/// four times a second. It is a line that the recorder is asked; nothing else is read for it.
+/// this often. It is a line that the recorder is asked; nothing else is read for it.
 const VERDICT_MS: model::Millis = 30_000;
+const VERDICT_EVERY: Duration = Duration::from_millis(100);
 
 /// Keys that came together are taken before the next drawing.
 const KEYS_MAX: usize = 100;
@@ -368,7 +369,9 @@ impl Opened {
             }
             around if is_followed && wanted && !self.has_stacks => Some(Ask::Read(around, wanted)),
             None if is_followed && is_due => Some(Ask::Read(None, wanted)),
-            None if self.awaits_verdict() && self.asked.elapsed() >= DRAWN_EVERY => Some(Ask::Tell),
+            None if self.awaits_verdict() && self.asked.elapsed() >= VERDICT_EVERY => {
+                Some(Ask::Tell)
+            }
             _ if is_due => Some(Ask::Tell),
             _ => None,
         };
@@ -396,6 +399,7 @@ impl Opened {
     fn patience(&self) -> Duration {
         match self.is_reading && self.asked.elapsed() < ANSWER_SOON {
             true => ANSWER_EVERY,
+            false if self.awaits_verdict() => VERDICT_EVERY,
             false => DRAWN_EVERY,
         }
     }
