@@ -281,8 +281,13 @@ impl Recorder {
             let wait = next_beat.saturating_sub(self.clock.now());
             match self.samples.recv_timeout(Duration::from_millis(wait)) {
                 Ok(sample) => {
+                    let captured = self.capture.is_some();
                     self.take_quiet();
                     self.take(sample);
+                    // A whole number of beats from here the first verdict is due.
+                    if !captured && self.capture.is_some() {
+                        next_beat = self.clock.now() + BEAT_MS;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
