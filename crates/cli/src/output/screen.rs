@@ -109,7 +109,7 @@ impl Screen {
         crossterm::terminal::size()
     }
 
-    /// Whether something was typed that nobody has read yet, or is typed within this time.
+    /// Whether something was typed that nobody has read yet, or is typed within this time; or the terminal is gone.
     pub fn has_input(wait: Duration) -> bool {
         let stdin = io::stdin();
         let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
@@ -117,11 +117,7 @@ impl Screen {
             tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(wait.subsec_nanos()),
         };
-        let is_ready = poll(&mut typed, Some(&timeout)).is_ok_and(|ready| ready > 0);
-        is_ready
-            && typed
-                .iter()
-                .any(|one| one.revents().contains(PollFlags::IN))
+        poll(&mut typed, Some(&timeout)).is_ok_and(|ready| ready > 0)
     }
 
     /// Empties it.
