@@ -21,6 +21,15 @@ pub(crate) use peers::ScenarioPeers;
 pub(crate) use scenario::{ScenarioRun, ScenarioScore};
 pub(crate) use sweep::Sweep;
 
+/// The stalls beside which the live view is measured: a server that is stopped, locks of two kinds, processors of two kinds.
+pub(crate) const STALLS_OF_LIVE: [&str; 5] = [
+    "server-stopped",
+    "mdl-pileup",
+    "row-lock-pileup",
+    "show-warnings-flood",
+    "too-many-running",
+];
+
 /// Breaks private servers on purpose, to judge and measure freezeframe. Not for a host that serves users.
 #[derive(Debug, Parser)]
 #[command(
@@ -57,6 +66,7 @@ pub(crate) enum Command {
   freezeframe-lab bench --part verdict --part captures
   freezeframe-lab bench --part snapshots --server mysql-9
   freezeframe-lab bench --part targets --stretch 30s
+  freezeframe-lab bench --part live --stall too-many-running
   freezeframe-lab bench --part recorder --stretch 20s")]
     Bench {
         /// Length of each measurement
@@ -69,6 +79,9 @@ pub(crate) enum Command {
         /// servers only how complete they are]
         #[arg(long = "server", value_name = "SERVER")]
         servers: Vec<ServerArg>,
+        /// Only these stalls of the part `live`
+        #[arg(long = "stall", value_name = "STALL", value_parser = STALLS_OF_LIVE)]
+        stalls: Vec<String>,
     },
     /// The scenarios: ways to break a throw-away server, with known truth.
     #[command(after_help = "Examples:

@@ -29,19 +29,11 @@ use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsi
 use testbed::{PrivateServer, ServerKind};
 
 use super::measure::{Scheduled, heading, median, scheduled_seconds, table_line};
+use crate::args::STALLS_OF_LIVE;
 use crate::background::terminate;
 use crate::product::{Recorder, program};
 use crate::scenario::client_latency::{Watcher, measure};
 use crate::scenario::stage::start_service;
-
-/// The stalls: a server that is stopped, locks of two kinds, processors of two kinds.
-const SCENARIOS: [&str; 5] = [
-    "server-stopped",
-    "mdl-pileup",
-    "row-lock-pileup",
-    "show-warnings-flood",
-    "too-many-running",
-];
 
 /// Keys, a word that only what they show has, at its begin, and the view's own snapshot that has it.
 const KEYS: [(&str, &str, &str); 8] = [
@@ -78,7 +70,7 @@ const KEY_MAX: &str = "<= 50 ms";
 const CPU_MAX: &str = "<= 3 %";
 const VERDICT_MAX: &str = "<= 2 s";
 
-pub(super) fn run() -> Result<()> {
+pub(super) fn run(only: &[String]) -> Result<()> {
     heading("the live view during five stalls, in a terminal of 120 columns and 40 lines")?;
     table_line(
         "stall",
@@ -108,7 +100,8 @@ pub(super) fn run() -> Result<()> {
             VERDICT_MAX,
         ],
     )?;
-    for name in SCENARIOS {
+    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+    for name in STALLS_OF_LIVE.into_iter().filter(|name| is_wanted(name)) {
         let scenario = testbed::scenario(name)?.context("the scenario is gone")?;
         let dir = tempfile::tempdir()?;
         let mut watcher = InTerminal::new(dir.path());

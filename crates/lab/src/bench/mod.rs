@@ -28,11 +28,12 @@ use testbed::ServerKind;
 
 use crate::args::{BenchPart, ServerArg};
 
-/// Runs the parts that are asked for, all of them when none is named.
+/// Runs the parts that are asked for, all of them when none is named; of the live view all stalls, or these.
 pub(crate) fn run(
     stretch: Duration,
     parts: &[BenchPart],
     servers: &[ServerArg],
+    stalls: &[String],
 ) -> Result<ExitCode> {
     raise_open_files();
     let servers: Vec<ServerKind> = servers
@@ -71,7 +72,7 @@ pub(crate) fn run(
         pages::run()?;
     }
     if wanted(BenchPart::Live) {
-        live::run()?;
+        live::run(stalls)?;
     }
     if wanted(BenchPart::Targets) {
         targets::run(stretch)?;
