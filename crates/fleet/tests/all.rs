@@ -12,5 +12,6 @@ mod common;
 mod documents;
 mod gateway;
 mod incident;
+mod minutes;
 mod questions;
 mod store;

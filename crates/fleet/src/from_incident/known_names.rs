@@ -56,29 +56,93 @@ impl KnownNames {
         &self.salt
     }
 
-    /// The history with other names, without values, and what stands for its signals.
+    /// What of this history must be looked through before it can have other names, without its values; none where all is
+    /// known. Looking takes as much memory as the values of a minute do: whoever has little lets go of them before
+    /// [`KnownNames::find_out`], and reads them again afterwards.
+    pub fn unknown(&mut self, history: &Incident) -> Option<UnknownNames> {
+        let is_known = |known: &mut Known| known.knows(history);
+        if self.known.as_mut().is_some_and(is_known) {
+            return None;
+        }
+        let before = self.known.take();
+        Some(UnknownNames::of(
+            history,
+            before.map(|before| before.signals),
+        ))
+    }
+
+    /// Looks through what is unknown.
     ///
     /// # Errors
     ///
     /// When names were met that could not all be followed, or one would be left.
+    pub fn find_out(&mut self, unknown: UnknownNames) -> Result<(), Refused> {
+        let known = Known::find_out(unknown, &self.salt);
+        // What is made of it now needs the room.
+        redact::forget_forms();
+        self.known = Some(known?);
+        Ok(())
+    }
+
+    /// The history with other names, without values, and what stands for its signals.
+    ///
+    /// # Errors
+    ///
+    /// As [`KnownNames::find_out`].
     pub(super) fn rename(&mut self, history: &Incident) -> Result<(Incident, &mut Known), Refused> {
-        let mut renamed = self.known.as_ref().and_then(|known| known.rename(history));
-        if renamed.is_none()
-            && let Some(known) = &mut self.known
-            && known.learn(history)
-        {
-            renamed = known.rename(history);
+        if let Some(unknown) = self.unknown(history) {
+            self.find_out(unknown)?;
         }
-        if renamed.is_none() {
-            let known = Known::find_out(history, &self.salt, self.known.take())?;
-            renamed = self.known.insert(known).rename(history);
-            // What is made of it now needs the room.
-            redact::forget_forms();
-        }
-        // It was found out of this history.
-        renamed
-            .zip(self.known.as_mut())
+        let known = self.known.as_mut();
+        // All of it is known by now.
+        known
+            .and_then(|known| Some((known.rename(history)?, known)))
             .ok_or(Refused::Unredactable(redact::Unredactable::TooManyNames))
+    }
+}
+
+/// What of a history is to be looked through: its facts, absences and names of signals, without values.
+pub struct UnknownNames(Incident);
+
+impl UnknownNames {
+    /// Of this history, and of the signals that were known before: a program that is gone comes back.
+    fn of(history: &Incident, before: Option<HashMap<String, Option<String>>>) -> Self {
+        let mut looked_at = bare(history);
+        looked_at.facts.clone_from(&history.facts);
+        looked_at.absent.clone_from(&history.absent);
+        for source in &history.timeline.sources {
+            looked_at.timeline.add_source(&source.name, Vec::new());
+        }
+        let mut add = |series: Series| {
+            looked_at.timeline.add_series(series);
+        };
+        for series in &history.timeline.series {
+            add(Series {
+                name: series.name.clone(),
+                unit: series.unit,
+                kind: series.kind,
+                source: series.source,
+                values: Vec::new(),
+            });
+        }
+        let earlier = before.unwrap_or_default();
+        let now = &history.timeline;
+        if earlier.len() + now.series.len() <= SIGNALS_MAX {
+            let mut earlier: Vec<String> = earlier.into_keys().collect();
+            earlier.sort_unstable();
+            for name in earlier {
+                if now.get(&name).is_none() {
+                    add(Series {
+                        name,
+                        unit: model::Unit::Count,
+                        kind: model::SignalKind::Gauge,
+                        source: 0,
+                        values: Vec::new(),
+                    });
+                }
+            }
+        }
+        Self(looked_at)
     }
 }
 
@@ -89,15 +153,16 @@ impl Known {
         Some(other.as_deref().unwrap_or(own))
     }
 
-    /// The history with what is known; none where something of it is not.
+    /// Whether all of a history is known. What is new and nobody's is from now on.
+    fn knows(&mut self, history: &Incident) -> bool {
+        let is_its = self.host == history.host && self.server == history.server;
+        let new = self.newcomers(history);
+        let is_nothing = new.signals.is_empty() && new.facts.is_empty() && new.absent.is_empty();
+        is_its && (is_nothing || self.learn(new))
+    }
+
+    /// The history with what is known; none where a fact or an absence of it is not.
     fn rename(&self, history: &Incident) -> Option<Incident> {
-        let mut series = history.timeline.series.iter();
-        let is_known = self.host == history.host
-            && self.server == history.server
-            && series.all(|series| self.signals.contains_key(&series.name));
-        if !is_known {
-            return None;
-        }
         let fact = |timed: &TimedFact| {
             let mut values = self.facts.get(&timed.fact.name)?.iter();
             let (_, renamed) = values.find(|(value, _)| *value == timed.fact.value)?;
@@ -123,16 +188,14 @@ impl Known {
 
     /// Adds what is new, where it is nobody's: a state that no session had before, a setting with another number. Whether
     /// it did.
-    fn learn(&mut self, history: &Incident) -> bool {
-        let new = self.newcomers(history);
+    fn learn(&mut self, new: Newcomers<'_>) -> bool {
         let is_clean = |text: &str| self.names.find_in_text(text.as_bytes()).is_none();
         let (mut signals, mut facts) = (new.signals.iter(), new.facts.iter());
         let mut absent = new.absent.iter();
         let are_clean = signals.all(|name| is_clean(name))
             && facts.all(|fact| is_clean(&fact.name) && is_clean(&fact.value))
             && absent.all(|one| is_clean(&one.what) && is_clean(&one.detail));
-        let is_nothing = new.signals.is_empty() && new.facts.is_empty() && new.absent.is_empty();
-        if is_nothing || !are_clean || !self.has_room(&new) || !redact::are_nobodys(&new) {
+        if !are_clean || !self.has_room(&new) || !redact::are_nobodys(&new) {
             return false;
         }
         let signals = new.signals.into_iter().map(|name| (name.to_owned(), None));
@@ -181,43 +244,9 @@ impl Known {
             && new.facts.iter().all(has_room)
     }
 
-    /// Looks through a history, and through the signals that were known before: a program that is gone comes back.
-    fn find_out(history: &Incident, salt: &[u8], before: Option<Self>) -> Result<Self, Refused> {
-        let mut looked_at = bare(history);
-        looked_at.facts.clone_from(&history.facts);
-        looked_at.absent.clone_from(&history.absent);
-        for source in &history.timeline.sources {
-            looked_at.timeline.add_source(&source.name, Vec::new());
-        }
-        let mut add = |series: Series| {
-            looked_at.timeline.add_series(series);
-        };
-        for series in &history.timeline.series {
-            add(Series {
-                name: series.name.clone(),
-                unit: series.unit,
-                kind: series.kind,
-                source: series.source,
-                values: Vec::new(),
-            });
-        }
-        let earlier = before.map(|before| before.signals).unwrap_or_default();
-        let now = &history.timeline;
-        if earlier.len() + now.series.len() <= SIGNALS_MAX {
-            let mut earlier: Vec<String> = earlier.into_keys().collect();
-            earlier.sort_unstable();
-            for name in earlier {
-                if now.get(&name).is_none() {
-                    add(Series {
-                        name,
-                        unit: model::Unit::Count,
-                        kind: model::SignalKind::Gauge,
-                        source: 0,
-                        values: Vec::new(),
-                    });
-                }
-            }
-        }
+    /// Looks through what is unknown.
+    fn find_out(unknown: UnknownNames, salt: &[u8]) -> Result<Self, Refused> {
+        let looked_at = unknown.0;
         let done = redact::redact(&looked_at, salt, "").map_err(Refused::Unredactable)?;
         let renamed = done.incident;
         let signals = looked_at.timeline.series.into_iter();
@@ -238,8 +267,8 @@ impl Known {
         }
         let absent = looked_at.absent.into_iter().zip(renamed.absent);
         let known = Self {
-            host: history.host.clone(),
-            server: history.server.clone(),
+            host: looked_at.host,
+            server: looked_at.server,
             version: renamed.server.version,
             signals: signals.collect(),
             facts,

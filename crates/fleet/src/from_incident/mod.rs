@@ -23,7 +23,7 @@ use model::{Incident, Stall};
 
 use hash::hash64;
 pub use hash::{frame_id, hash_of_bytes, host_id, incident_id, stack_id};
-pub use known_names::KnownNames;
+pub use known_names::{KnownNames, UnknownNames};
 pub use minutes::{MinuteRows, minutes, minutes_of};
 pub use signals::row as minute_row;
 

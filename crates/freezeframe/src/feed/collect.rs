@@ -307,13 +307,26 @@ impl Collector {
         spool: &Spool,
     ) -> Result<()> {
         let begins = minute..minute + 60;
-        let Some(window) = stretch(path, begins.clone())? else {
+        let Some(mut window) = stretch(path, begins.clone())? else {
             return Ok(());
         };
         let names = self.names.entry(path.to_owned());
         let names = names.or_insert_with(|| KnownNames::new(&self.salt));
+        let unknown = names.unknown(&window.incident);
+        // Where something new was met, much was made ready to look at it. What is done with the minute needs the room.
+        export::redact::forget_forms();
+        if let Some(unknown) = unknown {
+            // To look through all names takes what the minute takes, too: one after the other.
+            drop(window);
+            let found = names.find_out(unknown);
+            kernel::heap::give_back();
+            found.with_context(|| path.display().to_string())?;
+            let Some(again) = stretch(path, begins.clone())? else {
+                return Ok(());
+            };
+            window = again;
+        }
         let rows = minutes_of(&window.incident, names, begins);
-        // Where a new name was met, much was made ready to look for it. What is done with the rows needs the room.
         export::redact::forget_forms();
         drop(window);
         let mut rows = rows.with_context(|| path.display().to_string())?;
