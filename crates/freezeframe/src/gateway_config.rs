@@ -71,16 +71,8 @@ impl GatewayConfig {
         let store = store_url::parse(url)?;
         let ca_file = args.ca_file.as_ref().or(self.ca_file.as_ref());
         let access = store_url::access(&store, ca_file.map(PathBuf::as_path))?;
-        let beside = match &store {
-            StoreUrl::Sqlite(path) => Some(salt::path_beside(path)),
-            StoreUrl::ClickHouse(_) => None,
-        };
         let salt_file = args.salt_file.clone().or_else(|| self.salt_file.clone());
-        let salt_file = salt_file.or(beside).ok_or_else(|| {
-            usage(anyhow!(
-                "the fleet's salt is missing: --salt-file, the same file that the recorders have"
-            ))
-        })?;
+        let salt_file = salt_file.unwrap_or_else(|| salt::path_for(&store));
         let mebibytes = args.journal_mebibytes.or(self.journal_mebibytes);
         Ok(Settings {
             store,

@@ -15,7 +15,7 @@ pub(crate) struct Gateway {
     /// Address for recorders; without encryption, so use a TLS proxy between hosts [default: 127.0.0.1:9308]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// File of the fleet's salt, the same that the recorders have [default: FILE.salt beside an SQLite store]
+    /// File of the fleet's salt, the same that the recorders have [default: FILE.salt beside an SQLite store, else /etc/freezeframe/fleet.salt]
     #[arg(long, value_name = "FILE")]
     pub(crate) salt_file: Option<PathBuf>,
     /// Certificate authorities to trust for an https:// store [default: the system's]

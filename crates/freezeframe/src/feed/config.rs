@@ -113,15 +113,11 @@ impl FleetConfig {
                 Place::Store(store, access)
             }
         };
-        let beside = match &place {
-            Place::Directory(path) | Place::Store(StoreUrl::Sqlite(path), _) => {
-                Some(salt::path_beside(path))
-            }
-            Place::Store(StoreUrl::ClickHouse(_), _) | Place::Gateway(_) => None,
-        };
-        let salt_file = self.salt_file.clone().or(beside).context(
-            "fleet: this store needs salt_file, the same file on every host: `freezeframe fleet init URL --salt-file FILE` makes one",
-        )?;
+        let salt_file = self.salt_file.clone().unwrap_or_else(|| match &place {
+            Place::Directory(path) => salt::path_beside(path),
+            Place::Store(store, _) => salt::path_for(store),
+            Place::Gateway(_) => PathBuf::from(salt::OF_HOST),
+        });
         let mebibytes = self.spool_mebibytes.unwrap_or(SPOOL_MEBIBYTES);
         Ok(Some(Fleet {
             name: match &place {
@@ -271,6 +267,10 @@ mod tests {
         };
         assert_eq!(place.url(), "s3+https://s3.example/stalls");
         assert_eq!(access.ca_file.as_deref(), Some(Path::new("/ca.pem")));
+        for url in ["http://me@db1/f", "gateway+http://f1"] {
+            let one = fleet(&format!("url = '{url}'")).unwrap().unwrap();
+            assert_eq!(one.salt_file, Path::new(salt::OF_HOST));
+        }
         let one = fleet("url = '/mnt/frames'").unwrap().unwrap();
         assert_eq!(one.place, Place::Directory("/mnt/frames".into()));
     }
@@ -280,11 +280,9 @@ mod tests {
         let told = |text: &str| format!("{:#}", fleet(text).unwrap_err());
         assert!(told("cluster = 'shop'").contains("is missing"));
         assert!(told("url = 'sqlite:x.db'").contains("not absolute"));
-        assert!(told("url = 'http://me@db1/f'").contains("needs salt_file"));
         let secret = told("url = 'http://me:s3cret@db1/f'\nsalt_file = '/x'");
         assert!(secret.contains("in the URL") && !secret.contains("s3cret"));
         assert!(told("url = 'sqlite:///x'\nca_file = '/y'").contains("ca-file"));
-        assert!(told("url = 'gateway+http://f1'").contains("needs salt_file"));
         assert!(told("url = 'gateway://f1'\nsalt_file = '/x'").contains("gateway+http://HOST"));
         let tls = "url = 'gateway+http://f1'\nsalt_file = '/x'\nca_file = '/y'";
         assert!(told(tls).contains("gateway+https://"));
