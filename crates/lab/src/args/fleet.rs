@@ -23,6 +23,7 @@ pub(crate) enum FleetSignals {
 #[command(after_help = "Examples:
   freezeframe-lab fleet --hosts 12 --days 0.1 --incidents 300
   freezeframe-lab fleet --hosts 400 --days 3 --server --frames lab
+  freezeframe-lab fleet --hosts 400 --days 2 --month --signals asked --server --frames lab
   freezeframe-lab fleet --hosts 20 --days 1 --url sqlite:///tmp/fleet.db
   FREEZEFRAME_FLEET_PASSWORD=… freezeframe-lab fleet --url http://me@db1:8123/simulated
 
@@ -56,6 +57,9 @@ pub(crate) struct FleetRun {
     /// A ClickHouse of scripts/fleet-server, deleted at the end
     #[arg(long)]
     pub(crate) server: bool,
+    /// Repeat the minutes, earlier and earlier, until they are 30 days; only in ClickHouse
+    #[arg(long)]
+    pub(crate) month: bool,
     /// Incidents that 'like-this' is asked about
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) cases: u32,

@@ -48,13 +48,14 @@ fn file() -> Result<()> {
         seed: SEED,
         frames: Vec::new(),
         cases: 100,
+        month: false,
     };
     told(&fleet, simulate(&fleet, &Into::File)?)
 }
 
 /// What questions read, of 400 servers.
 fn server() -> Result<()> {
-    heading("a simulated fleet in ClickHouse, 400 servers, 5,000 incidents")?;
+    heading("a simulated fleet in ClickHouse, 400 servers, 5,000 incidents, 30 days")?;
     let fleet = Fleet {
         hosts: 400,
         days: 2.0,
@@ -63,6 +64,7 @@ fn server() -> Result<()> {
         seed: SEED,
         frames: Vec::new(),
         cases: 200,
+        month: true,
     };
     told(&fleet, simulate(&fleet, &Into::Server)?)
 }
@@ -78,6 +80,7 @@ fn seconds() -> Result<()> {
         seed: SEED,
         frames: Vec::new(),
         cases: 0,
+        month: false,
     };
     let Some(outcome) = simulate(&fleet, &Into::Server)? else {
         return skipped();

@@ -8,6 +8,7 @@ mod ask;
 mod gateway;
 mod layout;
 mod made;
+mod month;
 mod place;
 mod plan;
 mod rows;
@@ -52,6 +53,8 @@ pub(crate) struct Fleet {
     pub(crate) seed: u64,
     pub(crate) frames: Vec<PathBuf>,
     pub(crate) cases: usize,
+    /// Its minutes are repeated until they are a month.
+    pub(crate) month: bool,
 }
 
 /// Which store it is written to.
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &FleetRun) -> Result<ExitCode> {
         seed: args.seed,
         frames: args.frames.clone(),
         cases: args.cases as usize,
+        month: args.month,
     };
     let into = match (&args.url, args.server) {
         (Some(url), _) => Into::Url(url.clone()),
@@ -147,6 +151,9 @@ pub(crate) fn simulate(fleet: &Fleet, into: &Into) -> Result<Option<Outcome>> {
     let begin = end - (fleet.days * DAY_SECONDS) as i64;
     let begin = begin - begin.rem_euclid(60);
     let minutes = writer.minutes(&mut place.store, begin..end)?;
+    if fleet.month {
+        month::fill(&place.store, fleet.days)?;
+    }
     let asked = ask::all(&place.store, now, place.process())?;
     let alike = ask::alike(&place.store, now, &stalled, &templates, fleet.cases)?;
     Ok(Some(Outcome {
