@@ -1,8 +1,15 @@
 WITH heard AS (
-    -- What is absent is what the last sign of life says. Lists are read of that one alone.
+    -- What is absent is what the last sign of life says. Lists are read of that one alone. It came with the row that says
+    -- when its server was seen last, so of thirty days of signs only those days are read, which are partitions.
     SELECT host_id, toInt64(toUnixTimestamp(ts)) AS at, any(absent) AS missing
     FROM recorder_health
-    WHERE (host_id, ts) IN (SELECT host_id, max(ts) FROM recorder_health GROUP BY host_id)
+    WHERE (host_id, ts) IN (
+        SELECT host_id, max(ts) FROM recorder_health
+        WHERE toYYYYMMDD(ts) IN (
+            SELECT arrayJoin([toYYYYMMDD(seen), toYYYYMMDD(seen - INTERVAL 1 DAY)]) FROM hosts FINAL
+        )
+        GROUP BY host_id
+    )
     GROUP BY host_id, ts
 ), losses AS (
     SELECT host_id, sum(lost) AS rows_lost FROM recorder_health FINAL

@@ -80,6 +80,8 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
         seq: 1,
     });
     let thp = ["always", "never"][(host % 2) as usize];
+    // Of one nothing was heard for twenty days.
+    let silent = if host == 7 { 20 * DAY } else { 0 };
     batch.push(&HostRow {
         host_id: hash(host),
         host: format!("db{host}"),
@@ -105,7 +107,7 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
                 ["151", "1000"][(host % 2) as usize],
             ),
         ]),
-        seen: Seconds(now - 20),
+        seen: Seconds(now - 20 - silent),
     });
     for name in [
         "vmstat.compact_stall",
@@ -174,17 +176,13 @@ fn hosts_batch(host: u64, now: i64, random: &mut Random) -> Batch {
             }
         }
     }
-    // Of one nothing was heard, of another nothing in the last hour.
+    // Of another nothing was ever heard.
     if host != 5 {
-        let last = if host == 7 {
-            5000
-        } else {
-            30 + 100 * host as i64
-        };
+        let last = 30 + 100 * host as i64;
         for ago in [last, 4000] {
             batch.push(&HealthRow {
                 host_id: hash(host),
-                ts: Seconds(now - ago),
+                ts: Seconds(now - ago - silent),
                 lost: random.below(50) as u32,
                 spooled_bytes: 1 << 33,
                 cpu_ms: 3,
