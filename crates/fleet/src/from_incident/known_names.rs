@@ -248,6 +248,8 @@ impl Known {
     fn find_out(unknown: UnknownNames, salt: &[u8]) -> Result<Self, Refused> {
         let looked_at = unknown.0;
         let done = redact::redact(&looked_at, salt, "").map_err(Refused::Unredactable)?;
+        // What is left is searched with other forms.
+        redact::forget_forms();
         let renamed = done.incident;
         let signals = looked_at.timeline.series.into_iter();
         let signals = signals.zip(renamed.timeline.series);
