@@ -16,7 +16,7 @@ fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
             .push_readings("filesystem", second * 1000, &[folder]);
     }
     let begin = ZERO_MS / 1000 + 60;
-    let made = minutes(&history, SALT, begin..begin + 60).unwrap();
+    let made = minutes(history.clone(), SALT, begin..begin + 60).unwrap();
     let whole = rows_of(&history, SALT).unwrap();
     let told = |rows: &[SignalRow]| -> Vec<_> {
         rows.iter()
@@ -37,7 +37,7 @@ fn minutes_of_a_history_are_those_of_an_incident_and_have_no_names() {
         (begin + 60, begin + 60)
     );
     history.clock = Clock::default();
-    assert_eq!(minutes(&history, SALT, 0..60), Err(Refused::NoTime));
+    assert_eq!(minutes(history, SALT, 0..60), Err(Refused::NoTime));
 }
 
 /// One that is nobody's is learned by itself; one with a name is looked for everywhere.
@@ -46,7 +46,7 @@ fn a_new_signal_gives_the_rows_that_are_made_without_what_is_known() {
     let begin = ZERO_MS / 1000;
     let mut names = KnownNames::new(SALT);
     let mut history = incident("db1");
-    minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+    minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
     for (step, signal) in [
         "processlist.state.Statistics",
         "processlist.class.show_other",
@@ -62,8 +62,8 @@ fn a_new_signal_gives_the_rows_that_are_made_without_what_is_known() {
         let reading = Reading::gauge(signal, Unit::Count, 0.5);
         let (source, at) = (format!("source{step}"), 50_000);
         history.timeline.push_readings(&source, at, &[reading]);
-        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
-        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        let wanted = minutes(history.clone(), SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
         assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{signal}");
         let has_name = made
             .signals
@@ -81,7 +81,7 @@ fn a_new_fact_gives_the_rows_that_are_made_without_what_is_known() {
     let begin = ZERO_MS / 1000;
     let mut names = KnownNames::new(SALT);
     let mut history = incident("db1");
-    minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+    minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
     for (name, value) in [
         ("variables.innodb_io_capacity", "301"),
         ("variables.report_host", "carolyn-db"),
@@ -98,8 +98,8 @@ fn a_new_fact_gives_the_rows_that_are_made_without_what_is_known() {
                 value: value.to_owned(),
             },
         });
-        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
-        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        let wanted = minutes(history.clone(), SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
         assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{name}");
         let told = format!("{:?}", made.host.settings);
         assert!(!told.contains("carolyn"), "{told}");
@@ -111,8 +111,8 @@ fn a_new_fact_gives_the_rows_that_are_made_without_what_is_known() {
             count: 1,
             absent: Absent::new(what, Reason::Failed, "it ended with 2"),
         });
-        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
-        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        let wanted = minutes(history.clone(), SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
         assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{what}");
         let told = format!("{:?}", made.health.absent);
         assert!(!told.contains("carolyn"), "{told}");
@@ -145,8 +145,8 @@ fn what_is_unknown_is_found_out_without_the_values() {
             names.find_out(unknown).unwrap();
             assert!(names.unknown(&history).is_none(), "{signal:?}");
         }
-        let wanted = minutes(&history, SALT, begin..begin + 60).unwrap();
-        let made = minutes_of(&history, &mut names, begin..begin + 60).unwrap();
+        let wanted = minutes(history.clone(), SALT, begin..begin + 60).unwrap();
+        let made = minutes_of(history.clone(), &mut names, begin..begin + 60).unwrap();
         assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "{signal:?}");
         let mut signals = made.signals.iter();
         assert!(!signals.any(|row| row.signal.contains("carolyn")));
@@ -192,8 +192,8 @@ fn names_that_are_known_change_no_row() {
             history.server.version = "11.4.2-MariaDB-carolyn".to_owned();
         }
         for minute in [begin, begin + 60] {
-            let wanted = minutes(&history, SALT, minute..minute + 60).unwrap();
-            let made = minutes_of(&history, &mut names, minute..minute + 60).unwrap();
+            let wanted = minutes(history.clone(), SALT, minute..minute + 60).unwrap();
+            let made = minutes_of(history.clone(), &mut names, minute..minute + 60).unwrap();
             // NaN is not what it is.
             assert_eq!(format!("{made:?}"), format!("{wanted:?}"), "step {step}");
             assert!(!made.signals.is_empty());

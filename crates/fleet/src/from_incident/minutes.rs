@@ -29,7 +29,7 @@ pub struct MinuteRows {
 /// # Errors
 ///
 /// When its times are not known, or a name could not be taken out of it.
-pub fn minutes(history: &Incident, salt: &[u8], begins: Range<i64>) -> Result<MinuteRows, Refused> {
+pub fn minutes(history: Incident, salt: &[u8], begins: Range<i64>) -> Result<MinuteRows, Refused> {
     minutes_of(history, &mut KnownNames::new(salt), begins)
 }
 
@@ -39,7 +39,7 @@ pub fn minutes(history: &Incident, salt: &[u8], begins: Range<i64>) -> Result<Mi
 ///
 /// As [`minutes`].
 pub fn minutes_of(
-    history: &Incident,
+    mut history: Incident,
     names: &mut KnownNames,
     begins: Range<i64>,
 ) -> Result<MinuteRows, Refused> {
@@ -47,7 +47,7 @@ pub fn minutes_of(
         return Err(Refused::NoTime);
     }
     let host_id = host_id(names.salt(), &history.host, &history.server.label);
-    let (renamed, known) = names.rename(history)?;
+    let (renamed, known) = names.rename(&history)?;
     let own = |seconds: i64| {
         let ms = seconds.saturating_mul(1000);
         u64::try_from(ms.saturating_sub(history.clock.wall_at_zero_ms)).unwrap_or(0)
@@ -56,10 +56,13 @@ pub fn minutes_of(
         from: own(begins.start),
         to: own(begins.end),
     };
+    let host = facts::host(&history, &renamed, host_id, Seconds(begins.end));
+    let health = facts::health(&history, &renamed, host_id, window);
+    let name = |name: &str| known.signal(name).map(str::to_owned);
     let rows = MinuteRows {
-        host: facts::host(history, &renamed, host_id, Seconds(begins.end)),
-        signals: signals::minutes_between(history, host_id, begins, |name| known.signal(name)),
-        health: facts::health(history, &renamed, host_id, window),
+        host,
+        signals: signals::minutes_between(&mut history, host_id, &begins, name),
+        health,
     };
     // What stands for signals was searched when it was found out.
     let mut batch = Batch::new(Token::default());

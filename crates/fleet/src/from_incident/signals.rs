@@ -1,5 +1,6 @@
 //! Signals by the minute, with their seconds.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -18,27 +19,41 @@ const ROWS_MAX: usize = 50_000;
 
 /// The minutes of every signal of the record.
 pub(super) fn minutes(redacted: &Incident, host_id: Hash64) -> Vec<SignalRow> {
-    minutes_between(redacted, host_id, i64::MIN..i64::MAX, Some)
+    let all = i64::MIN..i64::MAX;
+    let own = |name: &str| Some(name.to_owned());
+    rows(redacted, &redacted.timeline.series, host_id, &all, own)
 }
 
 /// Those of them that begin in this time, seconds since 1970. `name`: what stands for a signal's name; one for which
-/// nothing does is left out.
-pub(super) fn minutes_between<'a>(
-    recorded: &'a Incident,
+/// nothing does is left out. Each signal is taken out of the record: its row may have its room.
+pub(super) fn minutes_between(
+    recorded: &mut Incident,
     host_id: Hash64,
-    begins: Range<i64>,
-    name: impl Fn(&'a str) -> Option<&'a str>,
+    begins: &Range<i64>,
+    name: impl Fn(&str) -> Option<String>,
+) -> Vec<SignalRow> {
+    let series = std::mem::take(&mut recorded.timeline.series);
+    rows(recorded, series, host_id, begins, name)
+}
+
+fn rows<S: Borrow<Series>>(
+    recorded: &Incident,
+    all: impl IntoIterator<Item = S>,
+    host_id: Hash64,
+    begins: &Range<i64>,
+    name: impl Fn(&str) -> Option<String>,
 ) -> Vec<SignalRow> {
     let mut rows = Vec::new();
-    for series in &recorded.timeline.series {
+    for one in all {
+        let series: &Series = one.borrow();
         let Some(name) = name(&series.name) else {
             continue;
         };
-        for (minute, seconds) in of_series(recorded, series, &begins) {
+        for (minute, seconds) in of_series(recorded, series, begins) {
             if rows.len() >= ROWS_MAX {
                 return rows;
             }
-            rows.extend(row(host_id, name, minute, &seconds));
+            rows.extend(row(host_id, &name, minute, &seconds));
         }
     }
     rows

@@ -235,7 +235,7 @@ impl Collector {
             let Ok(Some(window)) = stretch(&found, from..to) else {
                 continue;
             };
-            let incident = &window.incident;
+            let incident = window.incident;
             if host_id(&self.salt, &incident.host, &incident.server.label) == *host
                 && let Ok(minutes) = minutes(incident, &self.salt, from..to)
             {
@@ -326,9 +326,8 @@ impl Collector {
             };
             window = again;
         }
-        let rows = minutes_of(&window.incident, names, begins);
+        let rows = minutes_of(window.incident, names, begins);
         export::redact::forget_forms();
-        drop(window);
         let mut rows = rows.with_context(|| path.display().to_string())?;
         if rows.signals.is_empty() {
             return Ok(());
