@@ -29,7 +29,8 @@ pub(super) fn fill(store: &AnyStore, days: f64) -> Result<()> {
 /// The statement that copies the rows of a table; none where they fill a month already.
 fn copy(table: &Table, days: f64) -> Option<String> {
     let times = (INCIDENT_DAYS / days).floor();
-    if !(times.is_finite() && times > 1.0) {
+    let is_less = times.is_finite() && times > 1.0;
+    if !is_less {
         return None;
     }
     let seconds = (days * super::DAY_SECONDS).ceil();
