@@ -5,18 +5,6 @@ use std::cell::OnceCell;
 use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{StackId, StackTable};
 
-/// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
-pub(crate) const GENERAL: [&str; 8] = [
-    "libc",
-    "threads",
-    "kernel-scheduler",
-    "kernel-lock",
-    "kernel-interrupt",
-    "innodb-latch",
-    "executor",
-    "other",
-];
-
 /// What the functions of a record mean, each looked up once.
 pub(crate) struct Meanings<'b> {
     book: &'b StackTable,
@@ -48,7 +36,7 @@ impl<'b> Meanings<'b> {
     /// too: what it called tells whether it is.
     pub(crate) fn is_idle(&self, stack: StackId) -> bool {
         let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
-        let tells = |entry: &&Entry| entry.role == Role::Idle || !GENERAL.contains(&entry.layer);
+        let tells = |entry: &&Entry| entry.role == Role::Idle || !lexicon::is_general(entry.layer);
         known
             .find(tells)
             .is_some_and(|first| first.role == Role::Idle)
@@ -58,6 +46,6 @@ impl<'b> Meanings<'b> {
     pub(crate) fn waits_for_lock(&self, stack: StackId) -> bool {
         let mut known = self.frames(stack).filter_map(|(_, entry)| entry);
         let first = known.next();
-        first.is_some_and(|entry| entry.role == Role::Waits && GENERAL.contains(&entry.layer))
+        first.is_some_and(|entry| entry.role == Role::Waits && lexicon::is_general(entry.layer))
     }
 }

@@ -7,7 +7,7 @@ use lexicon::{Entry, Kind, Lexicon, Role};
 use model::{Mention, OrderBy, StackId, TextKind, WaitCounting};
 
 use crate::evidence::{Evidence, LINES_MAX, cut};
-use crate::meanings::{GENERAL, Meanings};
+use crate::meanings::Meanings;
 use crate::provenance;
 use crate::statement_time;
 
@@ -100,7 +100,7 @@ impl Named {
 
     /// It tells how something waits or runs, not what it is for.
     pub(crate) fn is_general(&self) -> bool {
-        let is_general = |entry: &Entry| GENERAL.contains(&entry.layer);
+        let is_general = |entry: &Entry| lexicon::is_general(entry.layer);
         self.kind == Kind::Function && self.entry().is_some_and(is_general)
     }
 }
@@ -120,7 +120,7 @@ pub(crate) struct InLayer {
 impl InLayer {
     /// It tells how something waits or runs, not what it is for.
     pub(crate) fn is_general(&self) -> bool {
-        GENERAL.contains(&self.layer)
+        lexicon::is_general(self.layer)
     }
 }
 
@@ -244,7 +244,7 @@ fn count_stack(meanings: &Meanings, counted: &mut Counted, stack: StackId, count
     for name in once {
         counted.name(Kind::Function, name, count);
     }
-    let telling = known().find(|(_, entry)| !GENERAL.contains(&entry.layer));
+    let telling = known().find(|(_, entry)| !lexicon::is_general(entry.layer));
     if let Some((name, entry)) = telling.or_else(|| known().next()) {
         counted.meaning(entry, name, count);
     }

@@ -80,20 +80,15 @@ fn page(lexicon: &Lexicon, answers: &[(&str, Vec<&Entry>)], width: usize) -> Str
         out.push_str(&output::plain(text));
         out.push('\n');
         for entry in entries {
-            let layer = lexicon::layer(entry.layer).map_or("", |layer| layer.words);
-            let role = match entry.role.word() {
-                "told" | "amount" | "setting" => String::new(),
-                role => format!(", {role}"),
-            };
             let family = match entry.pattern.contains('*') {
                 true => format!(" [{}]", entry.pattern),
                 false => String::new(),
             };
             let versions = entry.versions.map_or(String::new(), |of| format!(", {of}"));
             let says = format!(
-                "{}{family}; {layer}{role}: {} ({}{versions})",
+                "{}{family}; {} ({}{versions})",
                 entry.kind.words(),
-                entry.meaning,
+                entry.says(),
                 entry.source
             );
             out.push_str(&output::wrapped("  ", &says, width));

@@ -147,6 +147,16 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The part that it is of, whether what stands there works or waits, and what it means.
+    pub fn says(&self) -> String {
+        let layer = crate::layer(self.layer).map_or("", |layer| layer.words);
+        let role = match self.role {
+            Role::Work | Role::Waits | Role::Idle => format!(", {}", self.role.word()),
+            Role::Told | Role::Amount | Role::Setting => String::new(),
+        };
+        format!("{layer}{role}: {}", self.meaning)
+    }
+
     /// Reads a line: an entry, or of a term one for each word. A comment or an empty line has none.
     pub(crate) fn read(kind: Kind, line: &'static str) -> impl Iterator<Item = Self> {
         let entry = Self::read_fields(kind, line);

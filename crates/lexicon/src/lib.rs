@@ -47,6 +47,18 @@ const FILES: [(Kind, &str); 16] = [
     (Kind::Setting, "settings.txt"),
 ];
 
+/// Layers that tell how something waits or runs, not what it is for: whose code called it says more.
+const GENERAL: [&str; 8] = [
+    "libc",
+    "threads",
+    "kernel-scheduler",
+    "kernel-lock",
+    "kernel-interrupt",
+    "innodb-latch",
+    "executor",
+    "other",
+];
+
 /// The layers; few, and asked for by those who need no entries.
 static LAYERS: LazyLock<Vec<Layer>> =
     LazyLock::new(|| text("layers.txt").lines().filter_map(Layer::read).collect());
@@ -95,6 +107,11 @@ pub fn layers() -> &'static [Layer] {
 /// Whether a term of the field has this name. It needs no other entries.
 pub fn is_term(name: &str) -> bool {
     TERMS.contains(&name)
+}
+
+/// Whether a layer tells how something waits or runs, not what it is for.
+pub fn is_general(layer: &str) -> bool {
+    GENERAL.contains(&layer)
 }
 
 /// The layer of this name.
@@ -167,6 +184,18 @@ impl Lexicon {
             .filter(|(entry, _)| entry.kind == kind)
             .max_by_key(|(_, pattern)| pattern.letters())
             .map(|(entry, _)| entry)
+    }
+
+    /// What a stack is in, by its functions, the innermost first: the first that says what it is for; where none does, the
+    /// first that is known.
+    pub fn stack<'n>(&self, functions: impl Iterator<Item = &'n str>) -> Option<(&'n str, &Entry)> {
+        let entry = |name| Some((name, self.lookup(Kind::Function, name)?));
+        let mut known = functions.filter_map(entry);
+        let first = known.next()?;
+        let telling = std::iter::once(first)
+            .chain(known)
+            .find(|(_, entry)| !is_general(entry.layer));
+        telling.or(Some(first))
     }
 
     /// What a word or a line means, by each kind that knows it, the surest first.

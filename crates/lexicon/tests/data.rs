@@ -119,6 +119,21 @@ fn what_is_asked_for_is_found() {
         let entry = lexicon.lookup(kind, text).unwrap();
         assert_eq!((entry.layer, entry.role), (layer, role), "{text}");
     }
+    // Whose code waits says more than how it does.
+    let stack = [
+        "__lll_lock_wait",
+        "no_such_function",
+        "MDL_context::acquire_lock",
+        "do_command",
+    ];
+    let of_layer = |functions: &[&'static str]| {
+        let found = lexicon.stack(functions.iter().copied());
+        found.map(|(name, entry)| (name, entry.layer))
+    };
+    let telling = Some(("MDL_context::acquire_lock", "metadata-lock"));
+    assert_eq!(of_layer(&stack), telling);
+    assert!(of_layer(&stack[..1]).is_some_and(|(_, layer)| lexicon::is_general(layer)));
+    assert_eq!(of_layer(&["no_such_function"]), None);
     // Capital letters tell functions apart, and states not.
     assert!(lexicon.lookup(Kind::Function, "COMPACTION_ALLOC").is_none());
     assert!(lexicon.find("qq no such thing qq").is_empty());

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::frames_text::{write_nameless, write_stack};
 use super::groups::{StackGroup, StackGroups};
+use super::meanings;
 use super::stacks_json::{GroupOut, frames_out, thread_out, to_text};
 use super::stacks_text::{StacksTextOptions, field, names, plural, rule};
 use crate::document::Stack;
@@ -95,6 +96,8 @@ pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) ->
             CountUnit::Threads => {}
             CountUnit::Samples => field(&mut page, "threads", &[shares(group)]),
         }
+        let means = meanings::of_stack(input.book, group.stack);
+        field(&mut page, "means", &means);
         let stack = Stack::from_book(input.book, group.stack);
         let frames_max = options.frames_max;
         write_stack(

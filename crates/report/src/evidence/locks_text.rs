@@ -2,6 +2,7 @@
 
 use super::frames_text::write_nameless;
 use super::locks_json::LocksInput;
+use super::meanings;
 use crate::TextOptions;
 use crate::content::locks::{self, counted};
 use crate::document::{Section, terminal};
@@ -36,6 +37,13 @@ pub fn locks_text(input: &LocksInput<'_>, options: &LocksTextOptions) -> String 
     for section in chains.iter().chain(&sections) {
         terminal::write_section(&mut page, section);
     }
+    let shown = match options.limit {
+        0 => table.locks.len(),
+        most => most,
+    };
+    let rows = table.locks.iter().take(shown);
+    let names = rows.map(|row| row.name.as_str());
+    meanings::write(&mut page, &meanings::of_locks(names));
     write_nameless(&mut page);
     page.finish()
 }

@@ -15,6 +15,7 @@ pub mod groups;
 pub mod heat;
 pub mod locks_json;
 pub mod locks_text;
+mod meanings;
 pub mod pprof;
 pub mod profile_diff;
 pub mod profile_document;

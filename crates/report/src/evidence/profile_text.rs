@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Profile, StackTable, UnnamedReason};
 
 use super::{
+    meanings,
     profile_diff::{BUSY_APART, DiffRow, DiffShare, ProfileDiff, RankBy},
     profile_table::{ProfileTable, profile_table},
 };
@@ -53,6 +54,11 @@ pub fn profile_text(profile: &Profile, book: &StackTable, options: &ProfileTextO
         page.paragraph(0, &sides(&table, options.server_only), Style::Plain);
         page.blank();
         symbols(&mut page, &table, options.limit);
+        let rows = table.symbols.iter();
+        let rows = rows.take(shown(table.symbols.len(), options.limit));
+        let own = rows.filter(|row| row.self_samples > 0);
+        let names = own.map(|row| row.symbol.name.as_str());
+        meanings::write(&mut page, &meanings::of_functions(names));
         threads(&mut page, &table, options.limit);
         unnamed(&mut page, &table);
     }

@@ -8,6 +8,7 @@ use super::{
     frames_text::{write_nameless, write_stack},
     futex::futex_command_name,
     groups::{GroupThread, StackGroup, StackGroups, group_snapshots},
+    meanings,
     stacks_json::{StacksInput, address},
 };
 use crate::document::Stack;
@@ -74,6 +75,7 @@ fn write_groups(
         field(page, "moved", &unmoved(groups, group));
         field(page, "taken", &sampled(&group.threads));
         field(page, "sessions", &session_lines(&group.threads, sessions));
+        field(page, "means", &meanings::of_stack(book, group.stack));
         let stack = Stack::from_book(book, group.stack);
         let frames_max = options.frames_max;
         write_stack(

@@ -73,6 +73,8 @@ fn a_group_of_threads() {
             id 10449: Query, COMMIT, 15.5 s, Commit
             id 10455: Query, SELECT, 8.75 s, Sending data
             id 10450: Query, SELECT, 8.7 s, Sending data
+  means     _int_free: malloc and its libraries, work: Returns memory to its
+            arena under its lock; other threads of the arena wait.
       _int_free  libc.so.6
       my_free  mariadbd
       mysql_execute_command
@@ -199,6 +201,15 @@ fn a_profile_reads_like_opreport() {
          210   11.6%  100.0%  kcompactd0\n"
     ));
     assert!(text.contains("  - 8.83% of the samples, in mariadbd: no symbol at this address"));
+    assert!(
+        text.contains(
+            "\nMEANINGS\n  \
+             - isolate_migratepages_block: the kernel's memory: allocation, compaction,\n    \
+             huge pages, page faults, work: Compaction looks for pages that can be moved;\n    \
+             hot when memory is in pieces.\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
@@ -260,6 +271,7 @@ fn locks_with_callers_holders_and_the_chain() {
         "  21,340   20,991     1.1 s   51.5 µs     31 ms  mmap_lock\n    \
          rwsem_down_write_slowpath < down_write_killable < vm_mmap_pgoff\n",
         "  - exact counts of waits: not permitted: needs CAP_BPF and CAP_PERFMON: setcap\n",
+        "\nMEANINGS\n  - kernel_mutex: begin, commit, rollback, waits: Threads wait for the one mutex\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

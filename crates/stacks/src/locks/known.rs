@@ -208,6 +208,19 @@ mod tests {
     }
 
     #[test]
+    fn each_lock_has_a_meaning() {
+        let words = lexicon::Lexicon::get();
+        for known in all() {
+            if let WaitMeaning::Lock(name) | WaitMeaning::LockEach(name) | WaitMeaning::Wait(name) =
+                known.what
+            {
+                let is_known = words.lookup(lexicon::Kind::Latch, name).is_some();
+                assert!(is_known, "no line of it in latches.txt: {name}");
+            }
+        }
+    }
+
+    #[test]
     fn every_row_can_be_reached() {
         for known in all() {
             let above: Vec<String> = known
