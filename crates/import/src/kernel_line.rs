@@ -167,7 +167,9 @@ fn is_in_place(before: &str, word: &str, is_kernels: bool) -> bool {
         is_name(inner).then_some(inner)
     };
     let has_pid = |sign: char, end: &str| {
-        let parts = bare.strip_suffix(end).and_then(|bare| bare.rsplit_once(sign));
+        let parts = bare
+            .strip_suffix(end)
+            .and_then(|bare| bare.rsplit_once(sign));
         parts.is_some_and(|(name, pid)| is_name(name) && is_number(pid))
     };
     let is_in_table = || {

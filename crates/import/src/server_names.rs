@@ -41,8 +41,11 @@ const DIGITS_MAX: usize = 12;
 const HIDDEN: &str = "(hidden)";
 
 /// Words in names of variables that stand in no message.
-static WORDS: LazyLock<HashSet<&'static str>> =
-    LazyLock::new(|| server_text::VARIABLE_WORDS.split_ascii_whitespace().collect());
+static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    server_text::VARIABLE_WORDS
+        .split_ascii_whitespace()
+        .collect()
+});
 
 /// Words in names of the kernel's settings and counters.
 static KERNEL_WORDS: LazyLock<HashSet<&'static str>> =
@@ -90,9 +93,7 @@ fn is_of_servers_words(name: &str) -> bool {
 /// Whether the name of a kernel's setting or counter is made of words of kernels.
 pub(crate) fn is_kernels(name: &str) -> bool {
     let is_word = |word: &str| {
-        KERNEL_WORDS.contains(word)
-            || WORDS.contains(word)
-            || server_text::is_kernel_word(word)
+        KERNEL_WORDS.contains(word) || WORDS.contains(word) || server_text::is_kernel_word(word)
     };
     let lower = name.to_ascii_lowercase();
     lower

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::common::{Capture, captures, findings};
+use crate::common::{Capture, READ, findings_of};
 use diagnosis::{Catalogue, Finding, Level};
 
 /// With this variable the page is written instead of compared.
@@ -194,7 +194,7 @@ fn captures_get_their_cause() {
     let (mut train, mut check) = (Count::default(), Count::default());
     let mut of_train = Train::default();
     let mut causes = BTreeSet::new();
-    for capture in captures() {
+    for (capture, incident) in READ.iter() {
         causes.insert(capture.cause.clone());
         let is_known = Catalogue::builtin().get(&capture.cause).is_some();
         assert!(
@@ -202,13 +202,13 @@ fn captures_get_their_cause() {
             "{}: no such cause",
             capture.name
         );
-        let findings = findings(&capture.bytes());
+        let findings = findings_of(incident.as_ref());
         if capture.is_of_the_check_half() {
-            check.add(&capture, &findings);
+            check.add(capture, &findings);
             continue;
         }
-        let result = train.add(&capture, &findings);
-        of_train.add(&capture, findings.first(), result);
+        let result = train.add(capture, &findings);
+        of_train.add(capture, findings.first(), result);
     }
     let page = page(&train, &check, &of_train);
     for half in [&train, &check] {

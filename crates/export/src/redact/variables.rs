@@ -40,10 +40,7 @@ static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Words in names of the kernel's settings and counters, and of InnoDB's mutexes and files, in lower case.
 static KERNEL_WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    let own = [
-        server_text::KERNEL_NAMES,
-        include_str!("words/paths.txt"),
-    ];
+    let own = [server_text::KERNEL_NAMES, include_str!("words/paths.txt")];
     own.iter()
         .flat_map(|text| text.split_ascii_whitespace())
         .collect()

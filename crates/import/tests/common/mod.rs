@@ -6,9 +6,11 @@
 )]
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use diagnosis::{Catalogue, Finding, diagnose_closely};
 use import::{Input, import};
+use model::Incident;
 use sha2::{Digest as _, Sha256};
 
 /// A capture by its sidecar.
@@ -67,12 +69,31 @@ impl Capture {
     }
 }
 
+/// All captures, each with what is read from it: once, for all tests that need it.
+pub static READ: LazyLock<Vec<(Capture, Option<Incident>)>> = LazyLock::new(|| {
+    let captures = captures().into_iter();
+    captures
+        .map(|capture| {
+            let incident = read(&capture.bytes());
+            (capture, incident)
+        })
+        .collect()
+});
+
+fn read(bytes: &[u8]) -> Option<Incident> {
+    let path = "capture";
+    import(&[Input { path, bytes }]).incident
+}
+
 /// What is found in a capture, the first first.
 pub fn findings(bytes: &[u8]) -> Vec<Finding> {
-    let path = "capture";
-    let incident = import(&[Input { path, bytes }]).incident;
+    findings_of(read(bytes).as_ref())
+}
+
+/// What is found in what was read from a capture, the first first.
+pub fn findings_of(incident: Option<&Incident>) -> Vec<Finding> {
     incident
-        .map(|incident| diagnose_closely(&incident, Catalogue::builtin()).findings)
+        .map(|incident| diagnose_closely(incident, Catalogue::builtin()).findings)
         .unwrap_or_default()
 }
 

@@ -209,7 +209,10 @@ fn own_state(line: &str) -> String {
     let (who, state) = tail
         .split_at_checked(end.min(tail.len()))
         .unwrap_or((tail, ""));
-    let (head, state) = (noted::own_words(head, false), noted::own_words(state, false));
+    let (head, state) = (
+        noted::own_words(head, false),
+        noted::own_words(state, false),
+    );
     format!("{head}{BEHIND}{who}{state}")
 }
 
