@@ -22,6 +22,8 @@ struct Blocks {
     sums: Vec<f64>,
     length: usize,
     rests: Rests,
+    /// What the deviation of a draw is multiplied by.
+    widening: f64,
 }
 
 /// What one side's mean rests on.
@@ -99,6 +101,7 @@ impl Blocks {
         let length = values.len();
         let mean = values.iter().sum::<f64>() / length as f64;
         let block = block_of(values);
+        let blocks = length as f64 / block as f64;
         let mut sums = Vec::with_capacity(2 * length + 1);
         let mut sum = 0.0;
         sums.push(sum);
@@ -111,10 +114,8 @@ impl Blocks {
             mean,
             sums,
             length,
-            rests: Rests {
-                block,
-                blocks: length as f64 / block as f64,
-            },
+            rests: Rests { block, blocks },
+            widening: widening(blocks),
         })
     }
 
@@ -129,7 +130,7 @@ impl Blocks {
             sum += end - self.sums.get(from).copied().unwrap_or(0.0);
             left -= take;
         }
-        sum / self.length as f64 * widening(self.rests.blocks)
+        sum / self.length as f64 * self.widening
     }
 }
 
