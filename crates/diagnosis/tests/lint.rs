@@ -183,12 +183,12 @@ fn who_names_a_file_that_is_left_out_is_left_out_too() {
     );
 }
 
-/// Every built-in file, cut anywhere or with a line missing: told, never a panic, never endless.
+/// Built-in files, cut or with a line missing, each at other lines: told, never a panic, never endless.
 #[test]
 fn damaged_files_are_told() {
-    for (name, text) in builtin_files().into_iter().take(12) {
+    for (first, (name, text)) in builtin_files().into_iter().take(12).enumerate() {
         let lines: Vec<&str> = text.lines().collect();
-        for skipped in (0..lines.len()).step_by(3) {
+        for skipped in (first..lines.len()).step_by(7) {
             let mut rest = lines.clone();
             rest.remove(skipped);
             let _ = extended(&[(name, &rest.join("\n"))]);
