@@ -470,7 +470,7 @@ fn names_elsewhere() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 2))]
 
     /// The same lines with other names: of other alphabets, in capitals, with digits.
     #[test]

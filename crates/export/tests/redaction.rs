@@ -198,7 +198,7 @@ fn names() -> impl Strategy<Value = Planted> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn planted_secrets_are_never_left(planted in names(), salt in proptest::collection::vec(any::<u8>(), 16..40)) {

@@ -589,7 +589,7 @@ fn any_press() -> impl Strategy<Value = Press> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn no_keys_break_it(
