@@ -8,13 +8,14 @@ use sql::log::LogKind;
 
 use crate::clean;
 use crate::format::Format;
-use crate::formats::{FORMATS, logs, sentences, server_text};
+use crate::formats::{FORMATS, logs, sentences};
 use crate::read::rows::Table;
 use crate::read::{Read, counted};
 use crate::split::{Section, split};
 use crate::vocabulary::Vocabulary;
 use crate::{
-    INPUT_BYTES_MAX, Input, Part, memory_budget, prose, shell, times, web_page, whole_text,
+    INPUT_BYTES_MAX, Input, Part, memory_budget, prose, server_version, shell, times, web_page,
+    whole_text,
 };
 
 /// So many bytes tell whether an input is text.
@@ -167,7 +168,7 @@ impl OneInput {
                 self.version = self
                     .version
                     .take()
-                    .or_else(|| server_text::version(section));
+                    .or_else(|| server_version::version(section));
             }
             if memory_budget::is_spent() {
                 self.skip(

@@ -1,6 +1,5 @@
 //! SHOW PROCESSLIST: in boxes, with tabs, or a row a paragraph (`\G`).
 
-use std::borrow::Cow;
 use std::rc::Rc;
 
 use server::Row;
@@ -10,13 +9,14 @@ use crate::format::{Format, Gap, Group, Heads, Recogniser, sign};
 use crate::format::{Next, Open};
 use crate::formats::states;
 use crate::line::Line;
+use crate::paragraph_row::{ParagraphRow, may_be_open};
 use crate::read::{Read, counted};
-use crate::session_values::{field_value, is_of_server, known_state, value};
+use crate::session_values::{field_value, known_state, value};
 use crate::table_rows::add_row;
 use crate::tables::{
     cells, field, is_processlist_head, is_rule, is_session_field, is_vertical_row,
 };
-use crate::{own_sessions, times, value_notes};
+use crate::{own_sessions, times};
 
 pub(crate) static FORMAT: Format = Format {
     id: "processlist",
@@ -121,10 +121,6 @@ fn is_session_id(text: &str) -> bool {
 /// Sessions of one list that are read.
 const SESSIONS_MAX: usize = 100_000;
 
-/// Of a longer statement nobody asks whether a string is open at its end: one may be. It would be read once for each of
-/// its lines.
-const LEXED_BYTES_MAX: usize = 8 << 10;
-
 /// Columns in the order of the servers, where a head is missing.
 const COLUMNS: [&str; 8] = [
     "id", "user", "host", "db", "command", "time", "state", "info",
@@ -159,9 +155,7 @@ struct Reader<'a> {
     lists: u64,
     sessions: usize,
     /// The row that is being read, field by field.
-    fields: Vec<(&'a str, Cow<'a, str>)>,
-    /// Where lines of the last field's value begin, but for the first: the blank before each.
-    breaks: Vec<usize>,
+    paragraph: ParagraphRow<'a>,
     /// The list has a row a paragraph: it has no rows of another form until a head begins another list.
     is_vertical: bool,
     /// The last row of a box has no end on its line, and its statement may go on below with a table in a literal.
@@ -189,68 +183,20 @@ impl<'a> Reader<'a> {
         let name_and_value = self.name_and_value(text);
         // A statement may hold a table, and lines of any other form.
         let may_begin = is_processlist_head(&cells) || name_and_value.is_some();
-        if may_begin && self.is_in_literal() {
-            self.goes_on(text);
+        if may_begin && self.paragraph.is_in_literal() {
+            self.paragraph.goes_on(text);
         } else if is_processlist_head(&cells) {
             self.end_row();
             self.end_list();
             self.is_vertical = false;
             self.is_cut_in_literal = false;
             self.columns = cells.iter().map(|cell| cell.to_ascii_lowercase()).collect();
-        } else if !self.is_vertical && !self.is_in_statement() && self.is_row(&cells) {
+        } else if !self.is_vertical && !self.paragraph.is_in_statement() && self.is_row(&cells) {
             self.row(line, &cells);
         } else if let Some((name, value)) = name_and_value {
-            self.end_value();
-            let value = match name.eq_ignore_ascii_case("state") {
-                true => value_notes::without_behind(value.trim(), is_of_server),
-                false => value_notes::without(value.trim()),
-            };
-            self.fields.push((name, Cow::Borrowed(value)));
+            self.paragraph.push(name, value.trim());
         } else {
-            self.goes_on(text);
-        }
-    }
-
-    /// A line of a value that has several.
-    fn goes_on(&mut self, text: &str) {
-        let is_own = |name: &str| {
-            name.eq_ignore_ascii_case("info")
-                || (name.eq_ignore_ascii_case("state") && is_of_server(text))
-        };
-        if let Some((_, value)) = self
-            .fields
-            .last_mut()
-            .filter(|(name, _)| is_own(name) && !text.is_empty() && value_goes_on(text))
-        {
-            let value = value.to_mut();
-            self.breaks.push(value.len());
-            value.push(' ');
-            value.push_str(text);
-        }
-    }
-
-    /// Leaves out what people wrote below a statement.
-    fn end_value(&mut self) {
-        let breaks = std::mem::take(&mut self.breaks);
-        if breaks.is_empty() || !self.is_in_statement() {
-            return;
-        }
-        let Some((_, value)) = self.fields.last_mut() else {
-            return;
-        };
-        let mut lines = String::with_capacity(value.len());
-        let mut from = 0;
-        for at in breaks {
-            lines.push_str(value.get(from..at).unwrap_or_default());
-            lines.push('\n');
-            from = at + 1;
-        }
-        lines.push_str(value.get(from..).unwrap_or_default());
-        let end = sql::end_of_statement(&lines);
-        if end < lines.len() {
-            value
-                .to_mut()
-                .truncate(lines.get(..end).unwrap_or_default().trim_end().len());
+            self.paragraph.goes_on(text);
         }
     }
 
@@ -262,19 +208,7 @@ impl<'a> Reader<'a> {
                 .iter()
                 .any(|column| name.eq_ignore_ascii_case(column))
         };
-        (!self.fields.is_empty() || is_column()).then_some((name, value))
-    }
-
-    /// Whether a string or a comment of the statement that is being read has no end yet.
-    fn is_in_literal(&self) -> bool {
-        let last = self.fields.last();
-        self.is_in_statement()
-            && last.is_some_and(|(_, value)| value.len() > LEXED_BYTES_MAX || sql::is_open(value))
-    }
-
-    fn is_in_statement(&self) -> bool {
-        let last = self.fields.last();
-        last.is_some_and(|(name, _)| name.eq_ignore_ascii_case("info"))
+        (!self.paragraph.fields().is_empty() || is_column()).then_some((name, value))
     }
 
     /// Whether cells are a row of the list; its number is one.
@@ -333,13 +267,13 @@ impl<'a> Reader<'a> {
         let info = info.and_then(|info| values.get(info));
         self.is_cut_in_literal = text.starts_with('|')
             && !text.ends_with('|')
-            && info.is_some_and(|info| info.len() > LEXED_BYTES_MAX || sql::is_open(info));
+            && info.is_some_and(|info| may_be_open(info));
         self.rows.push(Row::new(Rc::clone(&self.columns), &values));
     }
 
     fn end_row(&mut self) {
-        self.end_value();
-        let fields = self.fields.as_slice();
+        self.paragraph.end_value();
+        let fields = self.paragraph.fields();
         let is_row = fields
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case("command"));
@@ -357,7 +291,7 @@ impl<'a> Reader<'a> {
                 .collect();
             self.rows.push(Row::new(Rc::clone(&self.names), &values));
         }
-        self.fields.clear();
+        self.paragraph.clear();
     }
 
     fn end_list(&mut self) {
@@ -384,11 +318,6 @@ impl<'a> Reader<'a> {
         let taken = server::pasted_processlist_taken(&rows, &ids, known_state);
         self.read.take("processlist", self.at, after, taken);
     }
-}
-
-/// A statement of several lines, and no rule of a table.
-fn value_goes_on(text: &str) -> bool {
-    !text.starts_with("+-") && !text.starts_with('*')
 }
 
 #[cfg(test)]
