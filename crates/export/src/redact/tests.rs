@@ -9,10 +9,12 @@ use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
-use super::{innodb, line, locks, names, semaphores, series, statement, text, values};
+use super::{locks, names, series, statement, text, values};
 
 mod forms;
+mod innodb_lines;
 mod pseudonyms;
+mod search;
 mod secrets;
 mod sessions;
 mod settings;
@@ -233,109 +235,6 @@ fn logs_are_read_by_form() {
     );
 }
 
-#[test]
-fn transactions_tell_who() {
-    all(
-        &[
-            (
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 web7 10.0.0.5 bob updating",
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 <host> <addr> <user> updating",
-            ),
-            (
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 10.0.0.5 bob",
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 <addr> <user>",
-            ),
-            (
-                "MariaDB thread id 5, OS thread handle 1, query id 9 localhost root Updating",
-                "MariaDB thread id 5, OS thread handle 1, query id 9 localhost root Updating",
-            ),
-            (
-                "MySQL thread id 1, OS thread handle 1, query id 0 Waiting for background binlog tasks",
-                "MySQL thread id 1, OS thread handle 1, query id 0 Waiting for background binlog tasks",
-            ),
-            (
-                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `shop`.`orders` trx id 51",
-                "RECORD LOCKS space id 5 page no 4 n bits 72 index `PRIMARY` of table `<schema>`.`<table>` trx id 51",
-            ),
-            (
-                "TABLE LOCK table `shop/orders` trx id 51 lock mode IX",
-                "TABLE LOCK table `<schema>/<table>` trx id 51 lock mode IX",
-            ),
-        ],
-        |pseudonyms, given| {
-            innodb::rename(
-                pseudonyms,
-                &format!("---TRANSACTION 51, ACTIVE 1 sec\n{given}"),
-            )
-            .split_once('\n')
-            .unwrap()
-            .1
-            .to_owned()
-        },
-    );
-}
-
-/// Notes of people, and names in places where InnoDB has none: the line is InnoDB's by its begin.
-#[test]
-fn innodbs_lines_keep_innodbs_words_only() {
-    all(
-        &[
-            (
-                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
-                "--Thread 140 has waited at row0ins.cc line 2791 for 241.00 seconds the semaphore:",
-            ),
-            (
-                "--Thread 140 has waited at quillfeather.cc line 27 for 3.00 seconds the semaphore: quillfeather",
-                "--Thread 140 has waited at ? line 27 for 3.00 seconds the semaphore: ?",
-            ),
-            (
-                "Trx read view will not see trx with id >= 221D3E, sees < CECA",
-                "Trx read view will not see trx with id >= 221D3E, sees < CECA",
-            ),
-            (
-                "mysql tables in use 1, locked 1 quillfeather",
-                "mysql tables in use 1, locked 1 ?",
-            ),
-            (
-                "TABLE LOCK table `shop`.`orders` trx id 51 lock mode IX quillfeather",
-                "TABLE LOCK table `<schema>`.`<table>` trx id 51 lock mode IX ?",
-            ),
-            (
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 localhost root updating quillfeather",
-                "MySQL thread id 5, OS thread handle 0x7f, query id 9 localhost root updating <name>",
-            ),
-            (
-                "MySQL thread id 5 quillfeather, OS thread handle 0x7f, query id 9 localhost root",
-                "MySQL thread id 5 ?, OS thread handle 0x7f, query id 9 localhost root",
-            ),
-        ],
-        |pseudonyms, given| {
-            let before = match given.starts_with("--Thread") {
-                true => "",
-                false => "---TRANSACTION 51, ACTIVE 1 sec\n",
-            };
-            let begin = "2026-11-20 14:00:00 0x7f INNODB MONITOR OUTPUT";
-            let renamed = innodb::rename(pseudonyms, &format!("{begin}\n{before}{given}"));
-            renamed.lines().last().unwrap().to_owned()
-        },
-    );
-}
-
-/// A wait for a latch that a capture tells.
-#[test]
-fn files_of_latches_are_innodbs_or_go() {
-    let body = r#"[{"thread":"1","connection_id":null,"file":"quillfeather.cc","line":3768,"seconds":3.0,
-        "lock_kind":"X-lock","lock_name":null,"lock_address":"0x5","created_file":"dict0dict.cc","created_line":1081,
-        "holder_thread":null,"holder_connection_id":null,"holder_query":null,"ended":false}]"#;
-    let blank = blank();
-    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-    let renamed = semaphores(&mut pseudonyms, body);
-    assert!(!renamed.contains("quillfeather"), "{renamed}");
-    for kept in ["dict0dict.cc", "3768", "X-lock"] {
-        assert!(renamed.contains(kept), "{kept}: {renamed}");
-    }
-}
-
 /// `@@version_comment` is what the builder of a server wrote.
 #[test]
 fn who_built_a_server_is_not_told() {
@@ -358,27 +257,6 @@ fn who_built_a_server_is_not_told() {
             let shown = values::rename(&mut pseudonyms, name, version);
             assert_eq!(shown, version);
         }
-    }
-}
-
-/// Of a file that was made before such notes were left out.
-#[test]
-fn what_was_noted_behind_a_latch_goes() {
-    let body = r#"[{"thread":"1","connection_id":null,"file":"dict0dict.cc","line":3768,"seconds":3.0,
-        "lock_kind":"quillfeather says: X-lock (wait_ex)","lock_name":"double-write buffer flush, quillfeather",
-        "lock_address":"0x5","created_file":null,"created_line":null,"holder_thread":"13 quillfeather",
-        "holder_mode":"wait exclusive  <-- of quillfeather","holder_connection_id":null,"holder_query":null,"ended":false}]"#;
-    let blank = blank();
-    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-    let renamed = semaphores(&mut pseudonyms, body);
-    assert!(!renamed.contains("quillfeather"), "{renamed}");
-    for kept in [
-        "X-lock (wait_ex)",
-        "double-write buffer flush",
-        "wait exclusive",
-        "\"13 ",
-    ] {
-        assert!(renamed.contains(kept), "{kept}: {renamed}");
     }
 }
 
@@ -542,102 +420,4 @@ fn locks_are_named_after_what_they_lock() {
         assert_eq!(shown(&row.name), renamed);
         assert_eq!(shown(&row.holders[0].doing), done);
     }
-}
-
-/// Nobody met these as names, and still they are found: where one pass forgets, the search does not.
-#[test]
-fn the_search_knows_forms_of_names_that_nobody_met() {
-    let blank = blank();
-    let names = Pseudonyms::new(&blank, b"salt", "").into_names();
-    for (given, found) in [
-        (
-            "n bits 72 index idx_passport of table `a`.`b` trx id 5",
-            "idx_passport",
-        ),
-        (r#"{"x":"index \"idx_passport\" of table"}"#, "idx_passport"),
-        (
-            "filesystem./srv/acme/mysql.used_share",
-            "/srv/acme/mysql.used_share",
-        ),
-        ("is at '/mnt/finance/x.ibd'.", "/mnt/finance/x.ibd"),
-        ("to db-1.acme.example.com:3306", "db-1.acme.example.com"),
-        ("ask ops@acme.org now", "ops@acme.org"),
-        ("from 10.1.2.3:44", "10.1.2.3"),
-        (
-            "0f8e4621-d2fa-48fa-97f3-f664df620b51",
-            "0f8e4621-d2fa-48fa-97f3-f664df620b51",
-        ),
-        ("init_connect='hunter two'", "hunter two"),
-        (
-            "cmd 6D7973716C002D75726F6F74002D7068756E74657232 x",
-            "6D7973716C002D75726F6F74002D7068756E74657232",
-        ),
-    ] {
-        let leak = names.find_in_text(given.as_bytes());
-        assert_eq!(
-            leak.and_then(|leak| given.get(leak.range())),
-            Some(found),
-            "{given}"
-        );
-    }
-    for given in [
-        "n bits 72 index PRIMARY of table `schema_4qp9dj54zb`.`table_4qp9dj54zb` trx id 5",
-        "filesystem./var/lib/mysql.used_share",
-        "/srv/dir_4zb9djp4zb/mysql-bin.000012: 0.00 reads/s, 5 / 1000",
-        "in file /build/mysql-5.7.22/storage/innobase/dict/dict0stats.cc line 5",
-        "see https://dev.mysql.com/doc and 127.0.0.1:3306, 255.255.255.0",
-        "00000000-0000-0000-0000-000000000000",
-        "memcpy@GLIBC_2.14 (libc.so.6)",
-        "BuildID[sha1]=d15f5a2e9c1b4a7e8f90d15f5a2e9c1b4a7e8f90 and 0x00007f5c3a1b2c4d",
-        "thread_handling = 'one-thread-per-connection'",
-    ] {
-        assert_eq!(names.find_in_text(given.as_bytes()), None, "{given}");
-    }
-}
-
-/// Tables are called `target`, `key`, `old` and `log`, and files end in the same words.
-#[test]
-fn a_table_may_be_called_like_the_end_of_a_file() {
-    let blank = blank();
-    for end in super::paths::DATA {
-        let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-        pseudonyms.name(super::NameKind::Table, end);
-        let path = format!("/srv/shop/{end}.{end}");
-        // Once to meet what is in it, once with all that was met.
-        line::value(&mut pseudonyms, &path);
-        pseudonyms.learn();
-        let renamed = line::value(&mut pseudonyms, &path);
-        let leak = pseudonyms.into_names().find_in_text(renamed.as_bytes());
-        assert_eq!(leak, None, "{path}: {renamed}");
-    }
-}
-
-#[test]
-fn a_shorter_name_is_found_where_a_longer_one_goes_on() {
-    let blank = blank();
-    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-    for name in ["qza", "qza-b"] {
-        pseudonyms.name(super::NameKind::Schema, name);
-    }
-    pseudonyms.learn();
-    assert_eq!(
-        shown(&pseudonyms.sweep("x qza-bcd, qza-b, QZA, qzab.")),
-        "x <schema>-bcd, <schema>, <schema>, qzab."
-    );
-    assert_eq!(
-        pseudonyms.into_names().find(b"qza-bcd").unwrap().range(),
-        0..3
-    );
-}
-
-#[test]
-fn capitals_of_other_alphabets_are_the_same_name() {
-    let blank = blank();
-    let mut pseudonyms = Pseudonyms::new(&blank, b"salt", "");
-    pseudonyms.name(super::NameKind::User, "René_жук");
-    pseudonyms.learn();
-    assert_eq!(
-        shown(&pseudonyms.sweep("rené_жук RENÉ_ЖУК")),
-        "<user> <user>"
-    );
 }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::forms::both::with_large_forms;
 use super::super::leak::Leak;
+use super::super::{innodb, line};
 use super::*;
 
 /// One text at least for each form, and for each part of the one of lines.
