@@ -292,7 +292,8 @@ pub(crate) fn rounded(value: f64) -> String {
 }
 
 /// A whole number with its thousands apart: `12,345`.
-pub(crate) fn grouped(value: i64) -> String {
+pub(crate) fn grouped(value: impl TryInto<i64>) -> String {
+    let value = value.try_into().unwrap_or(i64::MAX);
     let plain = value.unsigned_abs().to_string();
     let mut out = if value < 0 {
         String::from("-")
@@ -306,6 +307,19 @@ pub(crate) fn grouped(value: i64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `thread`, `threads`.
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    match count {
+        1 => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// `1 thread`, `57 threads`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", grouped(count), plural(count, noun))
 }
 
 #[cfg(test)]

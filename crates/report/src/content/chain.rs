@@ -8,7 +8,7 @@ use model::{ChainLink, HolderBy, WaitChain};
 
 use super::brief::{capital, span};
 use crate::evidence::chain::holder_by_words;
-use crate::units::grouped;
+use crate::units::counted;
 
 /// What a box is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +45,6 @@ fn link(relation: &'static str, kind: Kind, name: impl Into<String>, more: Strin
     }
 }
 
-/// So many of something.
-fn counted(count: u64, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!(
-            "{} {many}",
-            grouped(i64::try_from(count).unwrap_or(i64::MAX))
-        ),
-    }
-}
-
 fn waits(count: u64) -> &'static str {
     match count {
         1 => "waits for",
@@ -73,7 +62,7 @@ pub(crate) fn of_locks(chain: &WaitChain) -> Vec<Link> {
         link(
             "",
             Kind::Crowd,
-            counted(crowd, "thread", "threads"),
+            counted(crowd, "thread"),
             String::new(),
         ),
         link(waits(crowd), Kind::Lock, &first.lock, String::new()),
@@ -83,7 +72,7 @@ pub(crate) fn of_locks(chain: &WaitChain) -> Vec<Link> {
         // The holder before is one of those that wait for this lock.
         let more = match one.waiters.saturating_sub(1) {
             0 => String::new(),
-            others => format!("with {}", counted(others.into(), "other", "others")),
+            others => format!("with {}", counted(others.into(), "other")),
         };
         links.push(link("waits for", Kind::Lock, &one.lock, more));
         links.push(held_by(one, number + 1 == rest.len()));
@@ -141,7 +130,7 @@ pub(crate) fn of_sessions(actors: &[Actor]) -> Vec<Link> {
     let behind = waiters.saturating_sub(u64::from(first.is_some()));
     let mut links = Vec::new();
     if behind > 0 {
-        let crowd = counted(behind, "session", "sessions");
+        let crowd = counted(behind, "session");
         links.push(link("", Kind::Crowd, crowd, String::new()));
     }
     if let Some(ddl) = first {

@@ -9,7 +9,7 @@ use super::absences;
 use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Section, Shape, Stack, Table};
 use crate::evidence::chain::{chain_sentence, holder_by_words};
 use crate::evidence::stacks_json::address;
-use crate::units::{Quantity, grouped};
+use crate::units::{Quantity, counted, grouped, plural};
 
 /// Microseconds in a second.
 const MICROSECONDS: f64 = 1e6;
@@ -128,7 +128,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
                 1 => "callers are from every wait".to_owned(),
                 every => format!(
                     "callers are from one wait in {}",
-                    grouped(i64::from(*every))
+                    grouped(*every)
                 ),
             };
             let seconds = match switched_off_after_ms {
@@ -187,8 +187,7 @@ impl Numbers {
     }
 
     fn waits(self, waits: u64) -> String {
-        let noun = if waits == 1 { "wait" } else { "waits" };
-        format!("{} {noun}", self.count(waits))
+        format!("{} {}", self.count(waits), plural(waits, "wait"))
     }
 
     fn time(self, us: f64) -> String {
@@ -222,7 +221,7 @@ impl Numbers {
 
     fn row(self, row: &LockRow) -> Row {
         let numbers = [
-            grouped(i64::from(row.waiters_max)),
+            grouped(row.waiters_max),
             self.count(row.waits),
             self.time(row.total_us),
             self.time(row.mean_us()),
@@ -437,7 +436,7 @@ fn conditions(table: &LockTable) -> Vec<Part> {
         0 => {}
         1 => out.push(Part::paragraph("1 thread waits for work.")),
         count => {
-            let count = grouped(i64::from(count));
+            let count = grouped(count);
             out.push(Part::paragraph(format!("{count} threads wait for work.")));
         }
     }
@@ -515,13 +514,5 @@ fn kernel(locks: &[KernelLockRow]) -> Vec<Part> {
 }
 
 fn counted_more(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} more {noun}{plural}", grouped(count as i64))
-}
-
-/// `1 thread`, `57 threads`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    format!("{} {noun}{plural}", grouped(count))
+    format!("{} more {}", grouped(count), plural(count as u64, noun))
 }

@@ -5,10 +5,10 @@ use model::{FoldedClasses, QueryClass, QueryDigest, QueryMeasure};
 use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Shape, Table, Tint};
 use crate::evidence::queries_diff::{QueriesDiff, change_text, rate_title, time_of};
 use crate::evidence::queries_format::{
-    count, counted, is_yes_no, item, method_text, names, range, rate, seconds, share, value, values,
+    counted, is_yes_no, item, method_text, names, range, rate, seconds, share, value, values,
 };
 use crate::markup::{Markup, markup};
-use crate::units::{Quantity, digits};
+use crate::units::{Quantity, digits, grouped};
 
 /// Users, hosts, databases that are named.
 const NAMES_MAX: usize = 12;
@@ -50,7 +50,7 @@ pub(crate) fn head(digest: &QueryDigest) -> Vec<String> {
     };
     let mut out = vec![parts.join(", "), seen];
     if digest.lost > 0 {
-        out.push(format!("{} lost on the way", count(digest.lost)));
+        out.push(format!("{} lost on the way", grouped(digest.lost)));
     }
     out
 }
@@ -162,8 +162,8 @@ pub(crate) fn profile(digest: &QueryDigest, compat_ids: bool) -> Part {
             Prose::from(share(part, whole)).page(bar(100.0 * part / whole.max(f64::MIN_POSITIVE)));
         let mut cells = vec![name.into(), rank.into(), id.into()];
         match has_time {
-            true => cells.extend([sum, part, count(calls).into(), each, spread, p95, largest]),
-            false => cells.extend([part, count(calls).into()]),
+            true => cells.extend([sum, part, grouped(calls).into(), each, spread, p95, largest]),
+            false => cells.extend([part, grouped(calls).into()]),
         }
         Row::new(cells)
     };
@@ -357,13 +357,13 @@ pub(crate) fn changes(diff: &QueriesDiff, limit: usize) -> Vec<Part> {
     };
     let mut table = Table::new(columns).rows(rows).shape(shape);
     let more = diff.changes.len().saturating_sub(limit);
-    table.more = format!("{} more with smaller changes", count(more as u64));
+    table.more = format!("{} more with smaller changes", grouped(more));
     out.push(Part::Table(table.limits(limit, PAGE_CHANGES_MAX)));
     if diff.before.folded + diff.during.folded > 0 {
         out.push(Part::paragraph(format!(
             "Not in this table, because there were too many classes to keep apart: {} statements before, {} during.",
-            count(diff.before.folded),
-            count(diff.during.folded)
+            grouped(diff.before.folded),
+            grouped(diff.during.folded)
         )));
     }
     out

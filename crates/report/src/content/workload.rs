@@ -1,10 +1,9 @@
 //! The statements of a server before the onset and in the stall, as one method saw them.
 
 use crate::document::{CellKind, Column, Folded, Part, Prose, Row, Shape, Table};
-use crate::evidence::queries_format::count;
 use crate::evidence::workload::{Workload, WorkloadRow, senders};
 use crate::markup::{Markup, markup};
-use crate::units::{Quantity, rounded};
+use crate::units::{Quantity, grouped, rounded};
 
 /// Rows that a page has.
 const PAGE_ROWS_MAX: usize = 15;
@@ -68,7 +67,7 @@ fn head(asked: &Workload, has_rows: bool) -> Prose {
     };
     let lost = match asked.lost {
         0 => String::new(),
-        lost => format!(" at least ({} were lost)", count(lost)),
+        lost => format!(" at least ({} were lost)", grouped(lost)),
     };
     let mut out = Prose::default()
         .strong(format!("By {}", asked.way.to_text()))

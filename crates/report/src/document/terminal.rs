@@ -137,7 +137,7 @@ fn write_counts(page: &mut Page, counts: &[(&str, u64)]) {
             0 => String::new(),
             count => format!(
                 " {}",
-                units::grouped(i64::try_from(*count).unwrap_or(i64::MAX))
+                units::grouped(*count)
             ),
         };
         page.raw(&[
@@ -190,7 +190,7 @@ fn write_table(page: &mut Page, table: &Table) {
     let more = match count - shown {
         _ if table.rows.len() > shown && !table.more.is_empty() => table.more.clone(),
         0 => return,
-        count => format!("{} more not shown.", units::grouped(count as i64)),
+        count => format!("{} more not shown.", units::grouped(count)),
     };
     let indent = if table.shape.sentences { 4 } else { 2 };
     page.paragraph(indent, &more, Style::Dim);

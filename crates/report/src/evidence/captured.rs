@@ -8,10 +8,10 @@ use super::frames_text::{write_nameless, write_stack};
 use super::groups::{StackGroup, StackGroups};
 use super::meanings;
 use super::stacks_json::{GroupOut, frames_out, thread_out, to_text};
-use super::stacks_text::{StacksTextOptions, field, names, plural, rule};
+use super::stacks_text::{StacksTextOptions, field, names, rule};
 use crate::document::Stack;
 use crate::text::page::Style;
-use crate::units::{Quantity, grouped};
+use crate::units::{Quantity, grouped, plural};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -62,9 +62,9 @@ pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) ->
     let headline = format!(
         "{}: {} {} in {} {}{several}",
         input.from,
-        grouped(whole(groups.threads)),
+        grouped(groups.threads),
         plural(groups.threads, noun),
-        grouped(groups.groups.len() as i64),
+        grouped(groups.groups.len()),
         plural(groups.groups.len() as u64, "group"),
     );
     page.paragraph(0, &headline, Style::Bold);
@@ -72,8 +72,8 @@ pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) ->
         "From {}; {} of the stacks complete ({} of {}).",
         input.format,
         Quantity::Share.to_text(groups.complete_share()),
-        grouped(whole(groups.complete)),
-        grouped(whole(groups.threads)),
+        grouped(groups.complete),
+        grouped(groups.threads),
     );
     page.paragraph(0, &provenance, Style::Plain);
     let shown = match options.groups_max {
@@ -84,7 +84,7 @@ pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) ->
         page.blank();
         let heading = format!(
             "{} {}, {}",
-            grouped(whole(group.count)),
+            grouped(group.count),
             plural(group.count, noun),
             Quantity::Share.to_text(groups.share(group))
         );
@@ -118,9 +118,9 @@ pub fn captured_text(input: &CapturedStacks<'_>, options: &StacksTextOptions) ->
         page.blank();
         let text = format!(
             "{} more {} with {} {} not shown.",
-            grouped(rest.len() as i64),
+            grouped(rest.len()),
             plural(rest.len() as u64, "group"),
-            grouped(whole(count)),
+            grouped(count),
             plural(count, noun),
         );
         page.paragraph(0, &text, Style::Dim);
@@ -145,17 +145,13 @@ fn shares(group: &StackGroup) -> String {
         .take(NAMES_MAX)
         .map(|(count, name)| {
             let name = if name.is_empty() { "(no name)" } else { name };
-            format!("{name} {}", grouped(i64::from(*count)))
+            format!("{name} {}", grouped(*count))
         })
         .collect();
     if threads.len() > NAMES_MAX {
         parts.push(format!("{} more names", threads.len() - NAMES_MAX));
     }
     parts.join(", ")
-}
-
-fn whole(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ pub fn chain_sentence(chain: &WaitChain) -> String {
         1 => format!("1 thread waits for {}", lock_words(first)),
         waiters => format!(
             "{} threads wait for {}",
-            units::grouped(i64::from(waiters)),
+            units::grouped(waiters),
             lock_words(first)
         ),
     };

@@ -4,10 +4,10 @@ use super::frames_text::write_nameless;
 use super::locks_json::LocksInput;
 use super::meanings;
 use crate::TextOptions;
-use crate::content::locks::{self, counted};
+use crate::content::locks;
 use crate::document::{Section, terminal};
 use crate::text::page::Style;
-use crate::units::Quantity;
+use crate::units::{Quantity, counted};
 
 /// How a lock table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

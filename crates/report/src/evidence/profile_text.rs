@@ -69,7 +69,7 @@ pub fn profile_text(profile: &Profile, book: &StackTable, options: &ProfileTextO
 fn headline(table: &ProfileTable, hz: u32) -> String {
     let mut out = format!(
         "{} {}",
-        grouped_count(table.samples),
+        grouped(table.samples),
         if table.samples == 1 {
             "sample"
         } else {
@@ -119,7 +119,7 @@ fn sides(table: &ProfileTable, server_only: bool) -> String {
     );
     match table.lost {
         0 => {}
-        lost => out += &format!("; {} samples lost", grouped_count(lost)),
+        lost => out += &format!("; {} samples lost", grouped(lost)),
     }
     out + "."
 }
@@ -133,7 +133,7 @@ fn symbols(page: &mut Page, table: &ProfileTable, limit: usize) {
         .collect();
     let counts: Vec<String> = rows
         .iter()
-        .map(|row| grouped_count(row.self_samples))
+        .map(|row| grouped(row.self_samples))
         .collect();
     let count_columns = widest(counts.iter().map(String::as_str), "SAMPLES");
     let image_columns = widest(images.iter().map(String::as_str), "IMAGE");
@@ -178,7 +178,7 @@ fn threads(page: &mut Page, table: &ProfileTable, limit: usize) {
     page.heading("THREADS BY NAME");
     let shown = shown(table.threads.len(), limit);
     let rows = table.threads.get(..shown).unwrap_or_default();
-    let counts: Vec<String> = rows.iter().map(|row| grouped_count(row.samples)).collect();
+    let counts: Vec<String> = rows.iter().map(|row| grouped(row.samples)).collect();
     let count_columns = widest(counts.iter().map(String::as_str), "SAMPLES");
     let head = format!(
         "{:>count_columns$}  {:>SHARE_COLUMNS$}  KERNEL  THREADS",
@@ -419,7 +419,7 @@ fn legend(rank_by: RankBy, cpu: bool, unchanged: usize) -> String {
     };
     let same = match unchanged {
         0 => String::new(),
-        count => format!(" {} unchanged, not shown.", grouped_count(count as u64)),
+        count => format!(" {} unchanged, not shown.", grouped(count)),
     };
     format!(
         "Change of {what} from A to B in percentage points (pp); {shares}, so that a longer one \
@@ -474,7 +474,7 @@ fn shown(count: usize, limit: usize) -> usize {
 fn more(page: &mut Page, count: usize, noun: &str) {
     if count > 0 {
         let plural = if count == 1 { "" } else { "s" };
-        let text = format!("{} more {noun}{plural}.", grouped_count(count as u64));
+        let text = format!("{} more {noun}{plural}.", grouped(count));
         page.paragraph(2, &text, Style::Dim);
     }
 }
@@ -486,8 +486,4 @@ fn widest<'a>(texts: impl Iterator<Item = &'a str>, head: &str) -> usize {
 fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(wrap::columns(text));
     text.to_owned() + &" ".repeat(missing)
-}
-
-fn grouped_count(count: u64) -> String {
-    grouped(i64::try_from(count).unwrap_or(i64::MAX))
 }

@@ -113,7 +113,7 @@ pub(crate) fn names(counted: &[Counted], most: usize) -> String {
             } else {
                 &one.name
             };
-            format!("{name} {}", count(one.count))
+            format!("{name} {}", grouped(one.count))
         })
         .collect();
     let more = match counted.len().saturating_sub(most) {
@@ -123,15 +123,10 @@ pub(crate) fn names(counted: &[Counted], most: usize) -> String {
     shown.join(", ") + &more
 }
 
-/// A count with its thousands apart.
-pub(crate) fn count(count: u64) -> String {
-    grouped(i64::try_from(count).unwrap_or(i64::MAX))
-}
-
 /// A count with what is counted: `1 call`, `12,345 classes`.
 pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     let noun = if number == 1 { one } else { many };
-    format!("{} {noun}", count(number))
+    format!("{} {noun}", grouped(number))
 }
 
 /// How the statements were seen, in words.

@@ -18,7 +18,7 @@ use crate::{
         page::{Page, Style},
         wrap,
     },
-    units::{Quantity, grouped},
+    units::{Quantity, counted, grouped, plural},
 };
 
 /// Places in which the threads of a group wait that are listed.
@@ -93,7 +93,7 @@ fn write_groups(
         page.blank();
         let text = format!(
             "{} more {} with {} {} not shown.",
-            grouped(rest.len() as i64),
+            grouped(rest.len()),
             plural(rest.len() as u64, "group"),
             average_words(groups, threads),
             if rest.len() == 1 { "is" } else { "are" },
@@ -173,8 +173,8 @@ fn provenance(input: &StacksInput<'_>, groups: &StackGroups) -> String {
         "Recorded with {}; {capture}; {stopped}; {} of the stacks complete ({} of {}).{left_out}",
         methods.join(" and "),
         Quantity::Share.to_text(groups.complete_share()),
-        grouped(groups.complete as i64),
-        grouped(groups.threads as i64),
+        grouped(groups.complete),
+        grouped(groups.threads),
     )
 }
 
@@ -193,7 +193,7 @@ fn average_words(groups: &StackGroups, count: u64) -> String {
         snapshots => format!(
             "{} threads on average ({} in {snapshots} snapshots)",
             Quantity::Count.to_text(groups.average(count)),
-            grouped(count as i64)
+            grouped(count)
         ),
     }
 }
@@ -249,12 +249,12 @@ fn places(threads: &[GroupThread]) -> Vec<String> {
         .into_iter()
         .map(|(count, says)| match one {
             true => says,
-            false => format!("{} {says}", grouped(count as i64)),
+            false => format!("{} {says}", grouped(count)),
         })
         .collect();
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|(count, _)| count).sum();
-        out.push(format!("{} elsewhere", grouped(count as i64)));
+        out.push(format!("{} elsewhere", grouped(count)));
     }
     out
 }
@@ -266,11 +266,11 @@ fn futexes(addresses: &BTreeMap<u64, u64>) -> String {
         (1, Some((at, _))) => address(*at),
         (_, Some((at, count))) if *count > 1 => format!(
             "at {} addresses, {} of them at {}",
-            grouped(addresses.len() as i64),
-            grouped(*count as i64),
+            grouped(addresses.len()),
+            grouped(*count),
             address(*at)
         ),
-        (count, _) => format!("at {} addresses", grouped(count as i64)),
+        (count, _) => format!("at {} addresses", grouped(count)),
     }
 }
 
@@ -288,7 +288,7 @@ pub(super) fn names(threads: &[GroupThread]) -> String {
         .map(|(name, ids)| {
             let times = match ids.len() {
                 1 => String::new(),
-                count => format!(" ×{}", grouped(count as i64)),
+                count => format!(" ×{}", grouped(count)),
             };
             let mut listed = ids
                 .iter()
@@ -297,7 +297,7 @@ pub(super) fn names(threads: &[GroupThread]) -> String {
                 .collect::<Vec<_>>()
                 .join(", ");
             if ids.len() > IDS_MAX {
-                listed += &format!(" and {} more", grouped((ids.len() - IDS_MAX) as i64));
+                listed += &format!(" and {} more", grouped(ids.len() - IDS_MAX));
             }
             let name = if name.is_empty() { "(no name)" } else { name };
             format!("{name}{times} ({listed})")
@@ -307,7 +307,7 @@ pub(super) fn names(threads: &[GroupThread]) -> String {
         let count: usize = rest.iter().map(|(_, ids)| ids.len()).sum();
         parts.push(format!(
             "{} of {} more {}",
-            grouped(count as i64),
+            grouped(count),
             rest.len(),
             plural(rest.len() as u64, "name")
         ));
@@ -329,8 +329,8 @@ fn unmoved(groups: &StackGroups, group: &StackGroup) -> Vec<String> {
         (still, all) if still == all => "none since the first snapshot".to_owned(),
         (still, all) => format!(
             "{} of {} threads not since the first snapshot",
-            grouped(still as i64),
-            grouped(all as i64)
+            grouped(still),
+            grouped(all)
         ),
     };
     vec![text]
@@ -387,14 +387,14 @@ fn classes(found: &[&ThreadSession]) -> String {
             let up_to = if count > 1 { "up to " } else { "" };
             format!(
                 "{} {class} {up_to}{}",
-                grouped(count as i64),
+                grouped(count),
                 Quantity::Seconds.to_text(longest)
             )
         })
         .collect();
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|(_, (count, _))| count).sum();
-        parts.push(format!("{} of other classes", grouped(count as i64)));
+        parts.push(format!("{} of other classes", grouped(count)));
     }
     parts.join(", ")
 }
@@ -415,20 +415,5 @@ pub(super) fn field(page: &mut Page, name: &str, values: &[String]) {
     for (index, value) in values.iter().enumerate() {
         let label = if index == 0 { name } else { "" };
         page.field(&format!("  {label}"), value);
-    }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!(
-        "{} {}",
-        grouped(i64::try_from(count).unwrap_or(i64::MAX)),
-        plural(count, noun)
-    )
-}
-
-pub(super) fn plural(count: u64, noun: &str) -> String {
-    match count {
-        1 => noun.to_owned(),
-        _ => format!("{noun}s"),
     }
 }

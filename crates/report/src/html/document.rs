@@ -197,7 +197,7 @@ fn counts(counts: &[(&str, u64)]) -> Markup {
             0 => Markup::new(),
             _ => markup!("<span class=\"bar\" style=\"width:{:.1}%\"></span>", width),
         };
-        let count = units::grouped(i64::try_from(*count).unwrap_or(i64::MAX));
+        let count = units::grouped(*count);
         row![*name, count, bar]
     });
     table::Table::narrow("histogram", "", &columns).rows(rows, counts.len())

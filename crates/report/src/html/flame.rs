@@ -112,7 +112,7 @@ impl Graph<'_> {
             0 => Markup::new(),
             _ => markup!(
                 " <b>{} rare frames are put together as “(n more)”</b>, so that the page stays small.",
-                units::grouped(folded as i64)
+                units::grouped(folded)
             ),
         };
         markup!(
@@ -259,7 +259,7 @@ pub(super) fn functions(tree: &FlameTree, names: &[&str], rows: Range<usize>) ->
         let rows = shown.iter().map(|sum| {
             let (name, image) = first(sum);
             let [own, total] = [sum.own, sum.total].map(|value| percent(shares(value)[1]));
-            row![name, own, total, samples(sum.own[1]), image]
+            row![name, own, total, units::grouped(sum.own[1]), image]
         });
         return Table::wide("", &columns).rows(rows, usize::MAX);
     }
@@ -295,7 +295,7 @@ pub(super) fn threads(tree: &FlameTree, names: &[&str]) -> Markup {
         row.extend(sides.clone().map(|side| {
             let each = tree.halves[side].processors_per_sample();
             let said = each.map_or_else(
-                || samples(thread.total[side]),
+                || units::grouped(thread.total[side]),
                 |each| units::digits(each * thread.total[side] as f64),
             );
             cell(&said)
@@ -311,18 +311,6 @@ fn share(value: u64, half: &FlameSide) -> f64 {
     } else {
         value as f64 / half.samples as f64
     }
-}
-
-/// The first letter as a capital.
-pub(super) fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).collect()
-}
-
-/// Samples with their thousands apart.
-pub(super) fn samples(count: u64) -> String {
-    units::grouped(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// A share in percent. The script writes the same digits.

@@ -73,7 +73,7 @@ fn other_tables(incident: &Incident, tables: &[&LockTable]) -> Markup {
                     format!(
                         "{}: {} waiting at once, {} waited",
                         row.name,
-                        grouped(i64::from(row.waiters_max)),
+                        grouped(row.waiters_max),
                         time(row.total_us)
                     )
                 },

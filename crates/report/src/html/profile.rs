@@ -8,6 +8,7 @@ use super::{
     head::{self, Script},
 };
 use crate::{
+    content::brief::capital,
     flame_tree::{FlameSide, FlameTree, Whose},
     time_format, units,
 };
@@ -128,7 +129,7 @@ fn said(tree: &FlameTree, names: &[&str], whose: Whose) -> Markup {
 }
 
 fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
-    let name = flame::capitalised(name);
+    let name = capital(name);
     let by = match whose {
         Whose::Everybody => "",
         Whose::Server => " with the server",
@@ -146,7 +147,7 @@ fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
         });
     let mut out = markup!(
         "<b>{name}</b>{busy}; {} samples in {}, {} a second and CPU",
-        flame::samples(half.taken),
+        units::grouped(half.taken),
         time_format::duration(half.length_ms),
         half.hz,
         ..name,
@@ -159,7 +160,7 @@ fn half_said(name: &str, half: &FlameSide, whose: Whose) -> Markup {
         );
     }
     if half.lost > 0 {
-        out += markup!("; {} more were lost", flame::samples(half.lost));
+        out += markup!("; {} more were lost", units::grouped(half.lost));
     }
     out += Markup::literal(".");
     out

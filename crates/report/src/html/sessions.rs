@@ -118,8 +118,8 @@ fn summary(incident: &Incident, before: Option<&Moment>, worst: Option<&Moment>)
         markup!(
             "{words} ({}) <b>{}</b> of {} sessions were busy",
             time_format::time_text_utc(&incident.clock, moment.at),
-            count(active(&moment.list)),
-            count(moment.list.sessions),
+            units::grouped(active(&moment.list)),
+            units::grouped(moment.list.sessions),
             ..words
         )
     };
@@ -160,8 +160,8 @@ fn histogram(title: &str, before: &BTreeMap<String, u64>, worst: &BTreeMap<Strin
         };
         row![
             shown,
-            count(of(before, name)),
-            count(of(worst, name)),
+            units::grouped(of(before, name)),
+            units::grouped(of(worst, name)),
             bars(of(before, name), of(worst, name), most),
         ]
     });
@@ -213,8 +213,4 @@ fn longest(incident: &Incident, moment: &Moment, caption: &str) -> Markup {
         time_format::time_text_utc(&incident.clock, moment.at)
     );
     Table::wide(&caption, &columns).rows(moment.list.longest.iter().map(row), SESSIONS_MAX)
-}
-
-fn count(number: u64) -> String {
-    units::grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }

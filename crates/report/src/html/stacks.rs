@@ -65,7 +65,7 @@ pub(super) fn section(incident: &Incident, script: bool) -> Option<Markup> {
         let not_shown = groups.len() - rows.len();
         let more = match not_shown {
             0 => String::new(),
-            _ => format!(" ({} more not shown)", grouped(not_shown as i64)),
+            _ => format!(" ({} more not shown)", grouped(not_shown)),
         };
         out += markup!(
             "<details><summary>{} more groups{more}</summary>{}</details>",
@@ -88,8 +88,8 @@ fn between(moments: &[Millis], from: Millis, to: Millis) -> usize {
 fn taken(notes: &[SnapshotMeta], seen: [usize; 2]) -> Markup {
     let mut out = markup!(
         "Stacks of all threads: <b>{}</b> snapshots in the minute before the onset, <b>{}</b> in the stall.",
-        grouped(seen[0] as i64),
-        grouped(seen[1] as i64)
+        grouped(seen[0]),
+        grouped(seen[1])
     );
     for method in [
         SnapshotMethod::Bpf,
