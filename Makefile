@@ -50,7 +50,8 @@ test-fleet: ## the fleet's store in ClickHouse, with a server for development (5
 		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe --test cli fleet -- --nocapture && \
 		FREEZEFRAME_FLEET_TESTS=1 cargo test --locked -p freezeframe-lab --test fleet -- --nocapture; $(END)
 
-# What needs no server, no kernel feature and little time: a quarter of the cases of properties and of the cuts of captures.
+# What needs no server, no kernel feature and little time: 64 cases of a property that usually has 256, a quarter of the
+# places where captures are cut.
 # LEFT is left to `make test`: servers, long lines and texts, the ways in which a capture is pasted, learning from texts,
 # statistics of random series, simulated hours. No examples of documentation either: they are compiled each time.
 CHECKED = model lexicon likeness expression sql server-text store detect diagnosis import export report cli live
