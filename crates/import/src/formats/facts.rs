@@ -86,7 +86,9 @@ fn has_form(name: &str, value: &str) -> bool {
             let mut words = value.split_whitespace();
             words.all(|word| MODES.contains(&word.trim_matches(['[', ']'])))
         }
-        "host.kernel" => value.starts_with(|c: char| c.is_ascii_digit()) && is_word(value, b"._+~-"),
+        "host.kernel" => {
+            value.starts_with(|c: char| c.is_ascii_digit()) && is_word(value, b"._+~-")
+        }
         "server.program" => is_path(value),
         // `jemalloc (/usr/lib/libjemalloc.so.2)`
         "server.allocator" => value.split(", ").all(|one| {

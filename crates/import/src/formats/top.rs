@@ -192,8 +192,12 @@ fn read(lines: &[Line<'_>]) -> Read {
             });
             // `MYSQL_PWD=… mysql`, `https://bot:…@host`: no name of a program has such a sign in it.
             let command = command.map(|command| {
-                let end = ["=", "://", "@"].iter().filter_map(|sign| command.find(sign));
-                end.min().and_then(|end| command.get(..end)).unwrap_or(command)
+                let end = ["=", "://", "@"]
+                    .iter()
+                    .filter_map(|sign| command.find(sign));
+                end.min()
+                    .and_then(|end| command.get(..end))
+                    .unwrap_or(command)
             });
             let share = head.cell(&words, &["%CPU", "CPU%"]).and_then(number);
             if command.is_some_and(is_server_program)
