@@ -111,6 +111,16 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
     !(word(before) && word(bytes.get(at)))
 }
 
+/// `+00:00`, `12:30:00`: few digits with signs between, and no address.
+fn is_time(text: &str) -> bool {
+    const DIGITS_MAX: usize = 8;
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_sign = |byte: u8| byte.is_ascii_digit() || b":.+-".contains(&byte);
+    (1..=DIGITS_MAX).contains(&digits)
+        && text.bytes().all(is_sign)
+        && text.parse::<std::net::IpAddr>().is_err()
+}
+
 /// Names that were met, with their sources.
 struct Found {
     /// Words of servers, kernels and of our own files, in lower case.
@@ -167,7 +177,7 @@ impl Found {
         }
         let why = if lower.chars().count() < CHARS_MIN {
             "shorter than four characters"
-        } else if lower.bytes().all(|byte| byte.is_ascii_digit()) {
+        } else if lower.bytes().all(|byte| byte.is_ascii_digit()) || is_time(&lower) {
             "a number"
         } else if self.is_own(&lower) {
             "a word that servers use themselves"

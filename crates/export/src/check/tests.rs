@@ -132,3 +132,18 @@ fn a_text_that_is_no_json_is_no_trouble() {
     ]);
     assert!(Check::of(&made, &["\"'`'\u{0}".to_owned()], "").searched() > 0);
 }
+
+/// A zone of time in an option file, and an address in a file that was redacted before.
+#[test]
+fn a_time_and_what_stands_for_a_name_are_no_names() {
+    let kernel = "[    0.000000] Linux version 6.1.0 (user_djrnr290qj@host_5skjc6b03b) (ops@orchard.invalid)";
+    let made = incident(vec![Text::own(OwnText::KernelLog, kernel)]);
+    let raw = "default_time_zone = '+00:00'\nold = '10.9.8.7'".to_owned();
+    let check = Check::of(&made, &[raw], "");
+    for kept in ["(user_djrnr290qj@host_5skjc6b03b)", "zone '+00:00'"] {
+        assert_eq!(leak(&check, kept, Part::Log), None);
+    }
+    for left in ["ops@orchard.invalid", "10.9.8.7"] {
+        assert_eq!(leak(&check, left, Part::Log).as_deref(), Some(left));
+    }
+}
