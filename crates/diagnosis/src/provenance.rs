@@ -53,39 +53,20 @@ pub(crate) fn missing(incident: &Incident, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Absent, Incident, Reason, Server, Stall, TimedAbsent, Timeline, Window};
+    use model::{Absent, Incident, Reason, TimedAbsent};
 
     use super::*;
 
     #[test]
     fn the_reason_is_found_under_the_name_that_the_recorder_tells() {
         let incident = |what: &str| Incident {
-            mentions: Vec::new(),
-            known_words: Vec::new(),
-            id: String::new(),
-            host: String::new(),
-            tool_version: String::new(),
-            server: Server::default(),
-            clock: model::Clock::default(),
-            stall: Stall {
-                earlier: Vec::new(),
-                onset: 0,
-                trigger: 0,
-                end: None,
-                triggers: Vec::new(),
-            },
-            window: Window { from: 0, to: 0 },
-            timeline: Timeline::default(),
-            texts: Vec::new(),
-            facts: Vec::new(),
-            stacks: model::StackEvidence::default(),
-            queries: Vec::new(),
             absent: vec![TimedAbsent {
                 first: 0,
                 last: 0,
                 count: 1,
                 absent: Absent::new(what, Reason::Permission, "the reason"),
             }],
+            ..Incident::default()
         };
         for (what, signal) in [
             ("pressure", "psi.io.some_us"),

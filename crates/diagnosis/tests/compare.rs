@@ -9,9 +9,7 @@
 
 use diagnosis::Catalogue;
 use diagnosis::compare::{Answer, Comparison, Fate, Role, Stretch, Subject, compare};
-use model::{
-    Clock, Incident, ProbeOutcome, Reading, Server, StackEvidence, Stall, Timeline, Unit, Window,
-};
+use model::{Incident, ProbeOutcome, Reading, Server, Stall, Timeline, Unit, Window};
 
 /// A server's seconds.
 #[derive(Clone, Copy)]
@@ -111,8 +109,6 @@ fn recorded(seconds: Seconds) -> Incident {
     }
     let to = seconds.length * 1_000;
     Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
         id: "made up".to_owned(),
         host: "db7".to_owned(),
         tool_version: "0".to_owned(),
@@ -120,7 +116,6 @@ fn recorded(seconds: Seconds) -> Incident {
             label: "3306".to_owned(),
             ..Server::default()
         },
-        clock: Clock::default(),
         stall: Stall {
             earlier: Vec::new(),
             onset: 0,
@@ -130,11 +125,7 @@ fn recorded(seconds: Seconds) -> Incident {
         },
         window: Window { from: 0, to },
         timeline,
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

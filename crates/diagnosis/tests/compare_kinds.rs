@@ -11,9 +11,9 @@
 use diagnosis::Catalogue;
 use diagnosis::compare::{Answer, Comparison, Fate, Role, SignalChange, Stretch, Subject, compare};
 use model::{
-    Clock, FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, Profile, ProfileCount,
-    Reading, RunState, Server, SnapshotMeta, SnapshotMethod, StackEnd, StackEvidence, StackFrame,
-    StackId, StackTable, Stall, ThreadRun, Timeline, Unit, WaitCounting, Window,
+    FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, Profile, ProfileCount, Reading,
+    RunState, SnapshotMeta, SnapshotMethod, StackEnd, StackEvidence, StackFrame, StackId,
+    StackTable, Stall, ThreadRun, Timeline, Unit, WaitCounting, Window,
 };
 
 const SECONDS: u64 = 180;
@@ -133,13 +133,9 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
     evidence.table = book;
     let to = SECONDS * 1_000;
     Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
         id: "made up".to_owned(),
         host: "db7".to_owned(),
         tool_version: "0".to_owned(),
-        server: Server::default(),
-        clock: Clock::default(),
         stall: Stall {
             earlier: Vec::new(),
             onset: 0,
@@ -149,11 +145,8 @@ fn recorded(is_there: bool, seed: u64) -> Incident {
         },
         window: Window { from: 0, to },
         timeline,
-        texts: Vec::new(),
-        facts: Vec::new(),
         stacks: evidence,
-        queries: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

@@ -11,10 +11,9 @@ use crate::common;
 use common::Story;
 use diagnosis::{Catalogue, Verdict, diagnose};
 use model::{
-    Clock, FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, ProcessList, Profile,
-    ProfileCount, Reading, Reason, RunState, SemaphoreWait, Server, SnapshotMeta, SnapshotMethod,
-    StackEnd, StackEvidence, Stall, TextKind, ThreadRun, TimedText, Timeline, Unit, WaitCounting,
-    Window,
+    FrameSide, Incident, LockCaller, LockRow, LockTable, NamedBy, ProcessList, Profile,
+    ProfileCount, Reading, Reason, RunState, SemaphoreWait, SnapshotMeta, SnapshotMethod, StackEnd,
+    TextKind, ThreadRun, TimedText, Unit, WaitCounting, Window,
 };
 
 const HEAD: &str = r#"id = "x"
@@ -392,30 +391,12 @@ fn mistakes_in_these_kinds_are_told() {
 /// recorded. `length_s` is what the incident is said to cover.
 fn taken_once(length_s: u64) -> Incident {
     Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
         id: "imported".to_owned(),
-        host: String::new(),
-        tool_version: String::new(),
-        server: Server::default(),
-        clock: Clock::default(),
-        stall: Stall {
-            earlier: Vec::new(),
-            onset: 0,
-            trigger: 0,
-            end: None,
-            triggers: Vec::new(),
-        },
         window: Window {
             from: 0,
             to: length_s * 1000,
         },
-        timeline: Timeline::default(),
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

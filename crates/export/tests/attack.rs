@@ -10,9 +10,8 @@
 use export::redact::redact;
 use export::stalk::pt_stalk;
 use model::{
-    Absent, Clock, Fact, FrameSide, Incident, Reading, Reason, Server, StackEvidence, StackFrame,
-    StackTable, Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit,
-    Window,
+    Absent, Fact, FrameSide, Incident, Reading, Reason, Server, StackFrame, StackTable, Stall,
+    TextKind, TimedAbsent, TimedFact, TimedText, Trigger, Unit, Window,
 };
 use proptest::prelude::*;
 
@@ -81,13 +80,8 @@ const LOGGED: &[&str] = &[
 
 fn blank() -> Incident {
     Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
         id: "3306-20261120T234021.123Z".to_owned(),
-        host: String::new(),
         tool_version: "0.1.0".to_owned(),
-        server: Server::default(),
-        clock: Clock::default(),
         stall: Stall {
             earlier: Vec::new(),
             onset: 10_000,
@@ -99,12 +93,7 @@ fn blank() -> Incident {
             from: 0,
             to: 30_000,
         },
-        timeline: Timeline::default(),
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

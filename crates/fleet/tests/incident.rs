@@ -129,7 +129,6 @@ pub fn incident(host: &str) -> Incident {
             to: 99_000,
         },
         timeline,
-        texts: Vec::new(),
         facts: [
             ("host.kernel", "6.1.0"),
             ("thp.enabled", "always"),
@@ -186,9 +185,7 @@ pub fn incident(host: &str) -> Incident {
                 connections: None,
             },
         }],
-        mentions: Vec::new(),
-        known_words: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

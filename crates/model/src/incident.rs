@@ -51,7 +51,7 @@ pub struct Trigger {
 }
 
 /// An episode: three different times.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
     /// When the first sign began.
     pub onset: Millis,
@@ -197,7 +197,7 @@ pub struct Mention {
 }
 
 /// A stall with everything that was recorded around it. One file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Incident {
     /// Name, unique on the host: server label and wall-clock time of the trigger.
     pub id: String,

@@ -182,33 +182,15 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use model::{Clock, Server, Stall, Timeline, Window};
+    use model::Window;
 
     use super::*;
 
     fn incident() -> Incident {
         Incident {
-            mentions: Vec::new(),
-            known_words: Vec::new(),
             id: "3306-x".to_owned(),
-            host: String::new(),
-            tool_version: String::new(),
-            server: Server::default(),
-            clock: Clock::default(),
-            stall: Stall {
-                earlier: Vec::new(),
-                onset: 0,
-                trigger: 0,
-                end: None,
-                triggers: Vec::new(),
-            },
             window: Window { from: 0, to: 1 },
-            timeline: Timeline::default(),
-            texts: Vec::new(),
-            stacks: model::StackEvidence::default(),
-            queries: Vec::new(),
-            facts: Vec::new(),
-            absent: Vec::new(),
+            ..Incident::default()
         }
     }
 

@@ -1,17 +1,13 @@
 //! What the unit tests share.
 
-use model::{Clock, Holder, HolderBy, Incident, Server, StackId, Stall, Timeline, Window};
+use model::{Holder, HolderBy, Incident, StackId, Stall, Timeline, Window};
 
 /// An incident of 100 seconds around a timeline: onset at 40 s, trigger at 45 s, end at 80 s.
 pub(crate) fn incident_of(timeline: Timeline) -> Incident {
     Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
         id: "t".to_owned(),
         host: "h".to_owned(),
         tool_version: "0".to_owned(),
-        server: Server::default(),
-        clock: Clock::default(),
         stall: Stall {
             earlier: Vec::new(),
             onset: 40_000,
@@ -24,11 +20,7 @@ pub(crate) fn incident_of(timeline: Timeline) -> Incident {
             to: 100_000,
         },
         timeline,
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: model::StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use deep::{Asked, Deep, Lock, Samples, Threads};
 use diagnosis::{Catalogue, Finding, Level, Verdict, diagnose};
 use model::{
-    Absent, Clock, Fact, Incident, ProcessList, Reading, Reason, SemaphoreWait, Server, SignalKind,
-    Stall, TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
+    Absent, Fact, Incident, ProcessList, Reading, Reason, SemaphoreWait, SignalKind, Stall,
+    TextKind, TimedAbsent, TimedFact, TimedText, Timeline, Trigger, Unit, Window,
 };
 
 /// Sources that are read every ten seconds; all others every second.
@@ -415,13 +415,9 @@ impl Story {
     /// The incident.
     pub fn build(&self) -> Incident {
         Incident {
-            mentions: Vec::new(),
-            known_words: Vec::new(),
             id: "3306-20260102T030405".to_owned(),
             host: "db1".to_owned(),
             tool_version: "0.1.0".to_owned(),
-            server: Server::default(),
-            clock: Clock::default(),
             stall: Stall {
                 earlier: self
                     .earlier_s
@@ -470,6 +466,7 @@ impl Story {
                     absent: absent.clone(),
                 })
                 .collect(),
+            ..Incident::default()
         }
     }
 

@@ -7,7 +7,7 @@ use super::*;
 fn incident(texts: Vec<Text>) -> Incident {
     let mut incident = Incident {
         host: "db7.orchard.invalid".to_owned(),
-        ..crate::stalk::empty_incident()
+        ..Incident::default()
     };
     incident.server.address = "10.20.30.40:3306".to_owned();
     let texts = texts.into_iter();

@@ -137,7 +137,7 @@ pub struct Newcomers<'a> {
 /// Whether none of these has a name of anybody's in it: a redaction leaves each as it is, and meets no name that it would
 /// look for elsewhere. Much less work than to redact the incident again.
 pub fn are_nobodys(new: &Newcomers<'_>) -> bool {
-    let nothing = crate::stalk::empty_incident();
+    let nothing = Incident::default();
     // With fewer words of the server than an incident has: what is in doubt is somebody's.
     let mut pseudonyms = Pseudonyms::new(&nothing, &[], "");
     let are_kept = new.signals.iter().all(|signal| {

@@ -5,7 +5,7 @@
     reason = "a test fails by panicking"
 )]
 
-use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
+use model::Incident;
 use regex::Regex;
 
 use super::pseudonyms::Pseudonyms;
@@ -22,29 +22,7 @@ mod stacks;
 mod variables;
 
 fn blank() -> Incident {
-    Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
-        id: String::new(),
-        host: String::new(),
-        tool_version: String::new(),
-        server: Server::default(),
-        clock: Clock::default(),
-        stall: Stall {
-            earlier: Vec::new(),
-            onset: 0,
-            trigger: 0,
-            end: None,
-            triggers: Vec::new(),
-        },
-        window: Window { from: 0, to: 0 },
-        timeline: Timeline::default(),
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
-    }
+    Incident::default()
 }
 
 /// Pseudonyms as `<kind>`.

@@ -251,36 +251,9 @@ fn collection(scene: &Scene<'_>, folder: &str) -> Vec<File> {
     files
 }
 
-/// An incident in which nothing is.
-pub(crate) fn empty_incident() -> Incident {
-    Incident {
-        mentions: Vec::new(),
-        known_words: Vec::new(),
-        id: String::new(),
-        host: String::new(),
-        tool_version: String::new(),
-        server: model::Server::default(),
-        clock: model::Clock::default(),
-        stall: model::Stall {
-            earlier: Vec::new(),
-            onset: 0,
-            trigger: 0,
-            end: None,
-            triggers: Vec::new(),
-        },
-        window: Window { from: 0, to: 0 },
-        timeline: model::Timeline::default(),
-        texts: Vec::new(),
-        facts: Vec::new(),
-        stacks: model::StackEvidence::default(),
-        queries: Vec::new(),
-        absent: Vec::new(),
-    }
-}
-
 /// All words that a directory has of itself, whatever incident it is made of.
 pub(crate) fn own_words() -> String {
-    let incident = empty_incident();
+    let incident = Incident::default();
     let mut out = String::from(OWN);
     for file in pt_stalk(&incident, &TimeZone::UTC).files {
         out.push_str(&String::from_utf8_lossy(&file.bytes));

@@ -83,7 +83,7 @@ fn find(value: &Value, look: &mut dyn FnMut(&str) -> Option<Leak>) -> Option<Lea
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use model::{Clock, Incident, Server, StackEvidence, Stall, Timeline, Window};
+    use model::Incident;
 
     use super::*;
     use crate::batch::Token;
@@ -102,25 +102,7 @@ mod tests {
         let incident = Incident {
             id: "3306-20261130T150000.000Z".to_owned(),
             host: "carolyn-db".to_owned(),
-            tool_version: String::new(),
-            server: Server::default(),
-            clock: Clock::default(),
-            stall: Stall {
-                earlier: Vec::new(),
-                onset: 0,
-                trigger: 0,
-                end: None,
-                triggers: Vec::new(),
-            },
-            window: Window { from: 0, to: 0 },
-            timeline: Timeline::default(),
-            texts: Vec::new(),
-            facts: Vec::new(),
-            stacks: StackEvidence::default(),
-            queries: Vec::new(),
-            mentions: Vec::new(),
-            known_words: Vec::new(),
-            absent: Vec::new(),
+            ..Incident::default()
         };
         export::redact::redact(&incident, b"salt", "")
             .unwrap()

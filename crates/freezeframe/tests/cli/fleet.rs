@@ -71,7 +71,6 @@ pub(crate) fn incident(host: &str, minute: i64, function: &str) -> Incident {
             to: 59_000,
         },
         timeline,
-        texts: Vec::new(),
         facts: vec![TimedFact {
             at: 0,
             fact: Fact {
@@ -96,10 +95,7 @@ pub(crate) fn incident(host: &str, minute: i64, function: &str) -> Incident {
             }],
             ..StackEvidence::default()
         },
-        queries: Vec::new(),
-        mentions: Vec::new(),
-        known_words: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
 

@@ -357,11 +357,6 @@ fn incident(host: &str, label: &str, user: &str) -> Incident {
             at: onset + 10_000,
             text: Text::own(OwnText::Processlist, body),
         }],
-        facts: Vec::new(),
-        stacks: model::StackEvidence::default(),
-        queries: Vec::new(),
-        mentions: Vec::new(),
-        known_words: Vec::new(),
-        absent: Vec::new(),
+        ..Incident::default()
     }
 }
