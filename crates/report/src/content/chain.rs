@@ -59,12 +59,7 @@ pub(crate) fn of_locks(chain: &WaitChain) -> Vec<Link> {
     };
     let crowd = u64::from(first.waiters);
     let mut links = vec![
-        link(
-            "",
-            Kind::Crowd,
-            counted(crowd, "thread"),
-            String::new(),
-        ),
+        link("", Kind::Crowd, counted(crowd, "thread"), String::new()),
         link(waits(crowd), Kind::Lock, &first.lock, String::new()),
         held_by(first, rest.is_empty()),
     ];

@@ -126,10 +126,7 @@ pub(crate) fn depth(table: &LockTable) -> String {
             let callers = match stack_every {
                 0 => "callers were not recorded".to_owned(),
                 1 => "callers are from every wait".to_owned(),
-                every => format!(
-                    "callers are from one wait in {}",
-                    grouped(*every)
-                ),
+                every => format!("callers are from one wait in {}", grouped(*every)),
             };
             let seconds = match switched_off_after_ms {
                 Some(ms) => *ms,

@@ -156,7 +156,7 @@ fn row(row: &WorkloadRow) -> Row {
         Prose::default().strong(number(row.in_stall)),
         number(row.time_before).into(),
         number(row.time_in_stall).into(),
-        errors.map(count).unwrap_or_default().into(),
+        errors.map(grouped).unwrap_or_default().into(),
         senders(row).into(),
     ])
 }

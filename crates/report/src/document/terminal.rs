@@ -135,10 +135,7 @@ fn write_counts(page: &mut Page, counts: &[(&str, u64)]) {
         };
         let said = match count {
             0 => String::new(),
-            count => format!(
-                " {}",
-                units::grouped(*count)
-            ),
+            count => format!(" {}", units::grouped(*count)),
         };
         page.raw(&[
             (&format!("{name:>6}  "), Style::Plain),

@@ -131,10 +131,7 @@ fn symbols(page: &mut Page, table: &ProfileTable, limit: usize) {
         .iter()
         .map(|row| wrap::cut(&escape::terminal(&row.symbol.image), IMAGE_MAX))
         .collect();
-    let counts: Vec<String> = rows
-        .iter()
-        .map(|row| grouped(row.self_samples))
-        .collect();
+    let counts: Vec<String> = rows.iter().map(|row| grouped(row.self_samples)).collect();
     let count_columns = widest(counts.iter().map(String::as_str), "SAMPLES");
     let image_columns = widest(images.iter().map(String::as_str), "IMAGE");
     let numbers_columns = count_columns + 2 * (SHARE_COLUMNS + 2) + 2;
