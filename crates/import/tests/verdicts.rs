@@ -342,6 +342,15 @@ fn plans_and_profiles_of_a_ticket_have_their_names() {
 fn words_that_point_at_a_cause_make_a_suspicion_and_nothing_more() {
     let told = closely(&["In the chat somebody said Innodb_log_waits = 4711, and it grows."]);
     assert_eq!(told, [("redo-log-buffer".to_owned(), Level::Suspicion)]);
+    for (error, cause) in [
+        ("errno=11", "thread-limit"),
+        ("(errno= 24)", "ulimit-nofile-memory"),
+        ("errno=28", "disk-full"),
+    ] {
+        let told = closely(&[error]);
+        let first = told.first().map(|(cause, _)| cause.as_str());
+        assert_eq!(first, Some(cause), "{error}: {told:?}");
+    }
     // It is no evidence beside a finding: the same words behind a pile-up leave it alone.
     let list: String = (0..40)
         .map(|id| format!("| {id} | app | web1:4711 | shop | Query | 42 | Waiting for table metadata lock | UPDATE t SET a = 1 |\n"))
