@@ -389,7 +389,7 @@ mod tests {
         let error = error_of("[server]\nhost = 'mysql://root:hunter2@db1/'\n");
         assert_eq!(
             error,
-            "f.toml:2: host: a host's name or number, without a login, a port or a path"
+            "f.toml:2: a host's name or number, without a login, a port or a path"
         );
         let error = error_of("[server]\npassword_file = 4711\n");
         assert!(

@@ -17,6 +17,7 @@ mod forms;
 mod lines;
 mod noted;
 mod numbers;
+mod own_words;
 mod quotes;
 mod redact;
 mod remarks;
@@ -29,8 +30,9 @@ mod transaction;
 mod transactions;
 
 pub use model::SemaphoreWait;
+pub use own_words::is_source;
 pub use redact::{STATUS_BYTES_MAX, StatusPart, redact, rewrite};
-pub use remarks::{WithoutRemarks, is_source, without_remarks};
+pub use remarks::{WithoutRemarks, without_remarks};
 pub use semaphores::{SEMAPHORE_WAITS_MAX, semaphore_waits};
 pub use signals::signals;
 pub use status::{

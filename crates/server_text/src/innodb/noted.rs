@@ -2,7 +2,7 @@
 
 use super::exact::is_exact;
 use super::forms::{is_of_latch, is_of_path, is_source_file};
-use super::remarks::{GONE, THREAD_BYTES_MIN, is_of_word, is_own, is_source};
+use super::own_words::{GONE, THREAD_BYTES_MIN, is_of_word, is_own, is_source};
 
 /// What stands in front of a name.
 const NAMED_BEHIND: [&str; 5] = ["table ", "index ", "Partition ", "Subpartition ", "`."];
