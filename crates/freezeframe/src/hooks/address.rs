@@ -24,6 +24,7 @@ pub(super) struct Address {
 const FORM: &str = "http://host[:port]/path or https://host[:port]/path expected";
 const CHARACTERS: &str = "escape blanks, quotes and characters other than ASCII";
 const NO_USER: &str = "a user is not sent by http: headers = [\"Authorization: …\"]";
+const AT: &str = "escape @ after the host as %40, and / ? # in a password as %2F %3F %23";
 
 impl Address {
     /// All of it.
@@ -48,6 +49,10 @@ impl FromStr for Address {
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(end);
+        // Of `u:p/w@h` a part of the login would be the host, which shows, and would be asked for by its name.
+        if path.contains('@') {
+            return Err(AT);
+        }
         let authority = match authority.rsplit_once('@') {
             None => authority,
             // curl sends it as it must be.
@@ -104,6 +109,7 @@ mod tests {
             ("http://h?q", "h", 80, "/?q"),
             ("https://h/a", "h", 443, "/a"),
             ("https://u:p@h:8443/a", "h", 8443, "/a"),
+            ("https://u:p%2Fw@h/%40a", "h", 443, "/%40a"),
         ] {
             let address: Address = url.parse().unwrap();
             assert_eq!(
@@ -148,6 +154,11 @@ mod tests {
             "http://h/ T0K3N",
             "http://h/\r\nX: T0K3N",
             "https://h/\"T0K3N",
+            "https://T0K3N/x@h/y",
+            "https://u:1/T0K3N@h/y",
+            "https://u:T0K3N?x@h",
+            "https://T0K3N#x@h",
+            "http://T0K3N/x@h",
             "T0K3N",
         ] {
             let told = url.parse::<Address>().unwrap_err();

@@ -105,7 +105,11 @@ pub(super) fn of_settings(scrub: &mut Scrub, texts: &[Text]) {
                     scrub.add_name("name", word);
                 }
             }
-            "url" => scrub.add_host(host_of(&text.value)),
+            "url" => {
+                for host in hosts_of(&text.value) {
+                    scrub.add_host(host);
+                }
+            }
             "password_file" => secret_file(scrub, "password", Path::new(&text.value)),
             "secret_file" => secret_file(scrub, "secret of a hook", Path::new(&text.value)),
             "defaults_file" => option_file(scrub, Path::new(&text.value)),
@@ -115,15 +119,19 @@ pub(super) fn of_settings(scrub: &mut Scrub, texts: &[Text]) {
     }
 }
 
-/// The host in an address; a hook is called by it.
-fn host_of(url: &str) -> &str {
-    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
-    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    let (_, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-    match host.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => host,
-    }
+/// The host in an address; a hook is called by it. Where a password has a `/` that is not escaped, what stands before that
+/// and what follows the last `@` may be meant.
+fn hosts_of(url: &str) -> [&str; 2] {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    [authority, rest].map(|place| {
+        let (_, host) = place.rsplit_once('@').unwrap_or(("", place));
+        let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+        match host.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => host,
+        }
+    })
 }
 
 /// What the service was told of on its command line, and what the recorder was that writes into this directory: in a
@@ -413,14 +421,19 @@ mod tests {
 
     #[test]
     fn the_host_of_an_address_is_read() {
-        for (url, host) in [
-            ("https://bot:T0K3N@a.example:8443/x", "a.example"),
-            ("http://h?x", "h"),
-            ("http://[::1]:80/", "[::1]"),
-            ("sqlite:///var/f.db", ""),
-            ("/srv/frames", ""),
+        for (url, hosts) in [
+            ("https://bot:T0K3N@a.example:8443/x", ["a.example"; 2]),
+            ("http://h?x", ["h"; 2]),
+            ("http://[::1]:80/", ["[::1]"; 2]),
+            (
+                "https://bot:T0/K3N@a.example:8443/x",
+                ["bot:T0", "a.example"],
+            ),
+            ("https://chat.example/@team", ["chat.example", "team"]),
+            ("sqlite:///var/f.db", [""; 2]),
+            ("/srv/frames", [""; 2]),
         ] {
-            assert_eq!(host_of(url), host, "{url}");
+            assert_eq!(hosts_of(url), hosts, "{url}");
         }
     }
 
