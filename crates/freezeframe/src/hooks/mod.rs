@@ -12,6 +12,7 @@ mod curl;
 mod event_kind;
 mod failure;
 mod format;
+mod leftovers;
 mod otlp;
 mod post;
 mod program;
@@ -28,11 +29,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use cli::output;
 use serde_json::Value;
 
 use config::Hook;
 pub(crate) use config::HookConfig;
 use event_kind::EventKind;
+use leftovers::Leftovers;
 use queue::Queue;
 use worker::Worker;
 
@@ -151,22 +154,27 @@ impl Hooks {
     /// Starts a thread for each hook; what an earlier recorder left in the queue goes out first.
     pub(crate) fn start(configs: &[HookConfig], dir: &Path) -> Result<Self> {
         let mut hooks = Self::default();
+        let dir = std::path::absolute(dir.join("hooks"))?;
+        let mut keys = Vec::new();
         for config in configs {
             let hook = Hook::new(config)?;
-            let dir = std::path::absolute(dir.join("hooks").join(hook.key()))?;
+            keys.push(hook.key());
+            let queue = Queue::open(&dir.join(hook.key()));
             let state = Arc::new(HookState {
                 name: hook.name.clone(),
                 ..HookState::default()
             });
+            let given_up = queue.given_up();
+            if given_up > 0 {
+                state.failed.fetch_add(given_up, Ordering::Relaxed);
+                output::note(&format!(
+                    "hook {}: gave up {given_up} events of an earlier start: unreadable, or more than 500",
+                    hook.name
+                ));
+            }
             let (sender, events) = sync_channel(WAITING_MAX);
             let on = hook.on.clone();
-            let worker = Worker::new(
-                hook,
-                Queue::open(&dir),
-                events,
-                state.clone(),
-                hooks.stop.clone(),
-            );
+            let worker = Worker::new(hook, queue, events, state.clone(), hooks.stop.clone());
             let thread = kernel::own_threads::start("ff-hook", move || worker.run())
                 .context("a hook's thread cannot be started")?;
             hooks.running.push(Running {
@@ -176,6 +184,9 @@ impl Hooks {
                 thread,
             });
         }
+        Leftovers::new(dir, keys)
+            .give_end(hooks.stop.clone())
+            .context("a thread for hooks cannot be started")?;
         Ok(hooks)
     }
 

@@ -15,6 +15,9 @@ pub(super) const EVENT_BYTES_MAX: usize = 1 << 20;
 
 const SUFFIX: &str = ".json";
 
+/// What earlier versions called an event that they could not read.
+const UNREADABLE: &str = ".unreadable";
+
 /// An event in the queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Queued {
@@ -33,43 +36,45 @@ pub(super) struct Queue {
     /// By name, which is their order.
     events: BTreeMap<String, Queued>,
     count: u64,
+    /// Events of an earlier recorder that were given up.
+    given_up: u64,
 }
 
 impl Queue {
-    /// Takes up what an earlier recorder left. A file that cannot be read is put aside once.
+    /// Takes up what an earlier recorder left. What cannot be read now is not read later: it would stay for ever.
     pub(super) fn open(dir: &Path) -> Self {
         let mut queue = Self {
             dir: dir.to_owned(),
             events: BTreeMap::new(),
             count: 0,
+            given_up: 0,
         };
         let Ok(files) = std::fs::read_dir(dir) else {
             return queue;
         };
         let mut names: Vec<String> = files
             .filter_map(|file| file.ok()?.file_name().into_string().ok())
-            .filter(|name| name.ends_with(SUFFIX))
+            .filter(|name| name.ends_with(SUFFIX) || name.ends_with(UNREADABLE))
             .collect();
-        names.sort();
+        // The latest are kept.
+        names.sort_unstable_by(|a, b| b.cmp(a));
         for name in names {
             let path = dir.join(&name);
-            let small = path
-                .metadata()
-                .is_ok_and(|there| there.len() <= 2 * EVENT_BYTES_MAX as u64);
-            let read = small
-                .then(|| std::fs::read(&path).ok())
-                .flatten()
-                .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            match read {
-                Some(queued) if queue.events.len() < EVENTS_MAX => {
+            let has_room = queue.events.len() < EVENTS_MAX && name.ends_with(SUFFIX);
+            match has_room.then(|| read(&path)).flatten() {
+                Some(queued) => {
                     queue.events.insert(name, queued);
                 }
-                _ => {
-                    let _ = std::fs::rename(&path, path.with_extension("unreadable"));
-                }
+                // Not where another recorder of this directory has just delivered it.
+                None => queue.given_up += u64::from(std::fs::remove_file(&path).is_ok()),
             }
         }
         queue
+    }
+
+    /// How many events of an earlier recorder were given up: they cannot be read, or are too many.
+    pub(super) fn given_up(&self) -> u64 {
+        self.given_up
     }
 
     /// A first verdict that waits is nothing beside a newer one of the same incident.
@@ -137,6 +142,14 @@ impl Queue {
     }
 }
 
+fn read(path: &Path) -> Option<Queued> {
+    let bytes = path.metadata().ok()?.len();
+    if bytes > 2 * EVENT_BYTES_MAX as u64 {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,11 +172,33 @@ mod tests {
         }
         let first = queue.first().unwrap().0.clone();
         queue.remove(&first);
-        std::fs::write(dir.join("000000000000000-1-000001.json"), "{").unwrap();
         let again = Queue::open(&dir);
-        assert_eq!(again.len(), 2);
+        assert_eq!((again.len(), again.given_up()), (2, 0));
         assert_eq!(again.first().unwrap().1, &event(4));
-        assert_eq!(Queue::open(&dir).len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_is_too_much_is_counted_and_does_not_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        for name in [
+            "000000000000000-1-000001.json",
+            "000000000000000-1-000002.unreadable",
+        ] {
+            std::fs::write(dir.join(name), "{").unwrap();
+        }
+        let large = dir.join("000000000000000-1-000003.json");
+        std::fs::write(&large, vec![b' '; 2 * EVENT_BYTES_MAX + 1]).unwrap();
+        for at in 0..EVENTS_MAX + 2 {
+            let event = serde_json::to_vec(&event(at as i64)).unwrap();
+            std::fs::write(dir.join(format!("{at:015}-2-000001.json")), event).unwrap();
+        }
+        let queue = Queue::open(dir);
+        assert_eq!((queue.len(), queue.given_up()), (EVENTS_MAX, 5));
+        assert_eq!(queue.first().unwrap().1, &event(2));
+        assert_eq!(std::fs::read_dir(dir).unwrap().count(), EVENTS_MAX);
+        let again = Queue::open(dir);
+        assert_eq!((again.len(), again.given_up()), (EVENTS_MAX, 0));
     }
 
     #[test]

@@ -19,7 +19,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 10
 const PAUSE_MAX: Duration = Duration::from_secs(300);
 
 /// How long an event is tried.
-const PATIENCE_MS: i64 = 24 * 3600 * 1000;
+pub(super) const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
 /// How often a thread that waits looks whether the recording ends.
 const NAP: Duration = Duration::from_millis(100);
@@ -96,6 +96,7 @@ impl Worker {
         };
         let name = name.clone();
         let age_ms = kernel::clock::wall_ms().saturating_sub(queued.told_wall_ms);
+        let age = Duration::from_millis(u64::try_from(age_ms).unwrap_or(0));
         let result = deliver(&self.hook, &name, queued, &self.queue.output_file());
         let given_up = match &result {
             Ok(()) => {
@@ -106,7 +107,7 @@ impl Worker {
                 return;
             }
             Err(Failure::Never(_)) => true,
-            Err(Failure::Later(_)) => age_ms > PATIENCE_MS,
+            Err(Failure::Later(_)) => age > PATIENCE,
         };
         let (Err(Failure::Later(why) | Failure::Never(why)), hook) = (&result, &self.hook.name)
         else {
