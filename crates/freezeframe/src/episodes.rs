@@ -114,7 +114,7 @@ impl Episodes {
         if std::fs::metadata(&path).is_ok_and(|file| file.len() >= BYTES_MAX) {
             std::fs::rename(&path, self.dir.join(NAME_BEFORE))?;
         }
-        std::fs::create_dir_all(&self.dir)?;
+        store::make_private_dir(&self.dir).map_err(std::io::Error::other)?;
         let mut file = OpenOptions::new()
             .create(true)
             .append(true)
@@ -177,12 +177,15 @@ pub(crate) fn read(dir: &Path) -> Vec<Episode> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn both_lines_of_a_stall_are_one_and_the_list_stays_small() {
-        let dir = tempfile::tempdir().unwrap();
-        let episodes = Episodes::in_dir(dir.path());
+        let above = tempfile::tempdir().unwrap();
+        let dir = above.path().join("new");
+        let episodes = Episodes::in_dir(&dir);
         let begin = Notice::Suppressed {
             onset_wall_ms: 1000,
             trigger_wall_ms: 2500,
@@ -197,24 +200,26 @@ mod tests {
             suppressed: None,
         };
         episodes.note("3306", &begin, None);
-        assert_eq!(read(dir.path())[0].end_ms, None);
+        assert_eq!(read(&dir)[0].end_ms, None);
+        let mode = dir.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
         episodes.note("3306", &end, None);
         std::fs::OpenOptions::new()
             .append(true)
-            .open(dir.path().join(NAME))
+            .open(dir.join(NAME))
             .unwrap()
             .write_all(b"no json\n")
             .unwrap();
-        let told = read(dir.path());
+        let told = read(&dir);
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(
             (told[0].trigger_ms, told[0].end_ms),
             (Some(2500), Some(9000))
         );
         assert_eq!(told[0].rule.as_deref(), Some("work-stops"));
-        std::fs::write(dir.path().join(NAME), vec![b'\n'; BYTES_MAX as usize]).unwrap();
+        std::fs::write(dir.join(NAME), vec![b'\n'; BYTES_MAX as usize]).unwrap();
         episodes.note("3306", &begin, None);
-        assert!(dir.path().join(NAME_BEFORE).exists());
-        assert_eq!(read(dir.path()).len(), 1);
+        assert!(dir.join(NAME_BEFORE).exists());
+        assert_eq!(read(&dir).len(), 1);
     }
 }

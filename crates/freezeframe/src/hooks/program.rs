@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use store::write_private;
+use store::{make_private_dir, write_private};
 use transport::program::{Limits, output};
 
 use super::failure::Failure;
@@ -52,9 +52,7 @@ fn kept(printed: &[u8], output_file: &Path) -> String {
         return String::new();
     }
     let dir = output_file.parent().unwrap_or(output_file);
-    let written = std::fs::create_dir_all(dir)
-        .map_err(|error| error.to_string())
-        .and_then(|()| write_private(output_file, printed).map_err(|error| error.to_string()));
+    let written = make_private_dir(dir).and_then(|()| write_private(output_file, printed));
     match written {
         Ok(()) => format!("; it printed {bytes} bytes, see {}", output_file.display()),
         Err(error) => format!("; it printed {bytes} bytes, which could not be kept: {error}"),

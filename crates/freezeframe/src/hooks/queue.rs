@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::write_private;
+use store::{make_private_dir, write_private};
 
 /// Events of one hook that are kept at the most; of more, the oldest go.
 const EVENTS_MAX: usize = 500;
@@ -106,7 +106,8 @@ impl Queue {
             std::process::id(),
             self.count
         );
-        if std::fs::create_dir_all(&self.dir).is_ok() {
+        // Its name is made of an address or a command line, which could be tried against it.
+        if make_private_dir(&self.dir).is_ok() {
             let bytes = serde_json::to_vec(&queued).unwrap_or_default();
             let _ = write_private(&self.dir.join(&name), &bytes);
         }
@@ -152,6 +153,8 @@ fn read(path: &Path) -> Option<Queued> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn event(told_wall_ms: i64) -> Queued {
@@ -172,6 +175,8 @@ mod tests {
         }
         let first = queue.first().unwrap().0.clone();
         queue.remove(&first);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&dir), mode(dir.parent().unwrap())), (0o700, 0o700));
         let again = Queue::open(&dir);
         assert_eq!((again.len(), again.given_up()), (2, 0));
         assert_eq!(again.first().unwrap().1, &event(4));
