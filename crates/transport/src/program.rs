@@ -44,6 +44,20 @@ pub struct NotRun {
     pub said: String,
 }
 
+/// A program as a message may name it: to its first blank, to an address, to a value that is assigned. Where a whole command
+/// line stands in its place, a secret may follow.
+pub fn shown(name: &str) -> String {
+    let blank = name.find(char::is_whitespace);
+    let behind = |mark: &str| Some(name.find(mark)? + mark.len());
+    let ends = [blank, behind("://"), behind("=")];
+    let end = ends.into_iter().flatten().min().unwrap_or(name.len());
+    let (first, rest) = name.split_at(end);
+    match rest {
+        "" => first.to_owned(),
+        _ => format!("{first}…"),
+    }
+}
+
 /// Runs it in a process group of its own, which is killed at the deadline.
 ///
 /// # Errors
@@ -61,6 +75,7 @@ pub fn output(
         return Err(not_run(true, "no program".to_owned()));
     };
     let mut command = Command::new(name);
+    let name = shown(name);
     command.args(arguments).envs(environment);
     for secret in OWN_SECRETS {
         command.env_remove(secret);
@@ -151,6 +166,32 @@ fn kill(child: &mut Child) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_in_the_place_of_a_program_is_not_told() {
+        for (name, told) in [
+            ("/usr/local/bin/page", "/usr/local/bin/page"),
+            ("/usr/bin/curl -H T0K3N https://h/T0K3N", "/usr/bin/curl…"),
+            ("PASSWORD=T0K3N\tpage", "PASSWORD=…"),
+            ("https://h/T0K3N", "https://…"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(name), told);
+        }
+        let limits = Limits {
+            deadline: Duration::from_secs(60),
+            output_bytes: 100,
+        };
+        let program = ["/nonexistent/page T0K3N".to_owned()];
+        let not_run = output(&program, &BTreeMap::new(), b"", limits).unwrap_err();
+        assert!(not_run.is_missing);
+        assert!(
+            not_run.said.starts_with("/nonexistent/page…: "),
+            "{}",
+            not_run.said
+        );
+        assert!(!not_run.said.contains("T0K3N"), "{}", not_run.said);
+    }
 
     #[test]
     fn a_program_is_not_told_our_passwords() {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
+use transport::program::shown;
 
 use super::address::Address;
 use super::curl;
@@ -145,10 +146,11 @@ impl Hook {
             (Some(name), _) => name.clone(),
             (None, Action::Run(program)) => match (&config.shell, program.first()) {
                 (Some(_), _) => "shell".to_owned(),
-                (None, path) => path
-                    .and_then(|path| Path::new(path).file_name())
-                    .map(|name| name.to_string_lossy().into_owned())
-                    .unwrap_or_default(),
+                (None, path) => {
+                    let path = path.map_or_else(String::new, |path| shown(path));
+                    let name = Path::new(&path).file_name().unwrap_or_default();
+                    name.to_string_lossy().into_owned()
+                }
             },
             (None, Action::Post(address)) => address.host.clone(),
             (None, Action::Curl(target)) => target.address.authority.clone(),
@@ -176,7 +178,7 @@ impl Hook {
         }
         let tried = rustix::fs::access(name.as_str(), rustix::fs::Access::EXEC_OK);
         let error = tried.err()?;
-        Some(format!("{}: {name}: {error}", self.name))
+        Some(format!("{}: {}: {error}", self.name, shown(name)))
     }
 
     /// The name of its queue: the same after a restart, whatever else the configuration says.
@@ -352,6 +354,15 @@ mod tests {
         assert_ne!(one.key(), other.key());
         assert_eq!((one.name.as_str(), again.name.as_str()), ("page", "n"));
         assert_eq!((one.on.len(), again.on.len()), (1, 3));
+        // A whole command line in the place of its program shows no more than that.
+        let line = hook("program = ['/nonexistent/page -k T0K3N https://h/T0K3N']").unwrap();
+        assert_eq!(line.name, "page…");
+        let problem = line.problem().unwrap();
+        assert!(
+            problem.starts_with("page…: /nonexistent/page…: "),
+            "{problem}"
+        );
+        assert!(!problem.contains("T0K3N"), "{problem}");
         let shell = hook("shell = 'logger stalled'").unwrap();
         assert_eq!(
             shell.action,
