@@ -1,5 +1,7 @@
 //! An answer, and its bytes on the wire.
 
+use model::Plain;
+
 /// An answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -26,8 +28,10 @@ impl Answer {
         }
     }
 
+    /// A text, for a terminal as well: what was asked may stand in it.
     pub(crate) fn text(code: u16, body: &str) -> Self {
-        Self::new(code, "text/plain; charset=utf-8", format!("{body}\n"))
+        let body = Plain::text(body).into_string() + "\n";
+        Self::new(code, "text/plain; charset=utf-8", body)
     }
 
     fn reason(&self) -> &'static str {
@@ -74,5 +78,19 @@ impl Answer {
             bytes.extend(self.body.as_bytes());
         }
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_drives_no_terminal() {
+        let answer = Answer::text(400, "no history of '\u{1b}]52;c;eA==\u{7}'\nsecond");
+        assert_eq!(
+            answer.body,
+            "no history of '\\x1b]52;c;eA==\\x07'\nsecond\n"
+        );
     }
 }
