@@ -56,9 +56,9 @@ impl Queue {
             .filter_map(|file| file.ok()?.file_name().into_string().ok())
             .filter(|name| name.ends_with(SUFFIX) || name.ends_with(UNREADABLE))
             .collect();
+        names.sort();
         // The latest are kept.
-        names.sort_unstable_by(|a, b| b.cmp(a));
-        for name in names {
+        for name in names.into_iter().rev() {
             let path = dir.join(&name);
             let has_room = queue.events.len() < EVENTS_MAX && name.ends_with(SUFFIX);
             match has_room.then(|| read(&path)).flatten() {
