@@ -203,6 +203,11 @@ fn revert_leftovers(dir: PathBuf) -> Result<()> {
     Ok(())
 }
 
+/// Whether a journal reads our standard output.
+pub(crate) fn is_journaled() -> bool {
+    Journal::of_environment().is_some()
+}
+
 /// Set by the first SIGINT or SIGTERM; the second one ends the process at once.
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));

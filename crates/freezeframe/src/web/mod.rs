@@ -79,6 +79,9 @@ pub(crate) fn run(args: &args::Web) -> Result<ExitCode> {
         .map_err(|error| in_use(args.listen, error))?;
     index.keep()?;
     output::print_line(&format!("open http://{address}{path}"))?;
+    if let Some(says) = journaled(args.token_file.as_deref(), record::is_journaled()) {
+        output::note(says);
+    }
     if !address.ip().is_loopback() {
         output::note(&format!(
             "other hosts can reach {address}; pages and token are sent without encryption"
@@ -97,6 +100,12 @@ fn shown_path(token_file: Option<&Path>, token: &Token) -> String {
         Some(file) => format!("/ with the token in {}", file.display()),
         None => format!("/t/{}/", token.text()),
     }
+}
+
+/// What is to be said where a journal keeps what we printed: others may read that.
+fn journaled(token_file: Option<&Path>, is_journaled: bool) -> Option<&'static str> {
+    let says = "the token is in the journal now, for all who may read that; --token-file FILE keeps it out";
+    (is_journaled && token_file.is_none()).then_some(says)
 }
 
 /// An address that other hosts reach must be meant.
@@ -174,7 +183,10 @@ mod tests {
         let shown = shown_path(Some(&file), &token);
         assert!(!shown.contains("quillfeather"), "{shown}");
         assert!(shown.contains(&file.display().to_string()), "{shown}");
+        assert_eq!(journaled(Some(&file), true), None);
         // One of this start alone is all there is to open it with.
+        assert_eq!(journaled(None, false), None);
+        assert!(journaled(None, true).unwrap().contains("--token-file FILE"));
         let token = Token::random().unwrap();
         assert_eq!(shown_path(None, &token), format!("/t/{}/", token.text()));
     }
