@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use ::fleet::s3;
 use model::names_a_secret;
 use serde_json::Value;
 use server::{find_login, option_values};
+use transport::program::OWN_SECRETS;
 
 use super::collect::{self, SERVICE};
 use super::met;
@@ -37,8 +39,8 @@ pub(super) fn of_login(scrub: &mut Scrub, args: &SupportBundle, config: &Config)
     scrub.add_host(&recorder::host_name());
     let options = login_options(&args.server, config);
     scrub.add_name("user", &options.system_user);
-    if let Some(password) = &options.environment_password {
-        scrub.add_secret("password", password);
+    for name in OWN_SECRETS.into_iter().chain([s3::SECRET, s3::TOKEN]) {
+        scrub.add_secret("password", &std::env::var(name).unwrap_or_default());
     }
     if let Some(path) = &options.password_file {
         secret_file(scrub, "password", path);

@@ -41,7 +41,7 @@ fn unpacked(path: &Path) -> (Vec<u8>, BTreeMap<String, Vec<u8>>) {
 }
 
 /// Planted in every setting that is a text, in files of secrets, in the environment and in the log.
-const SECRETS: [&str; 18] = [
+const SECRETS: [&str; 20] = [
     "s3cret-dir",
     "s3cret-causes",
     "s3cret-user",
@@ -49,6 +49,8 @@ const SECRETS: [&str; 18] = [
     "s3cret-password\"1",
     "s3cret-option-pw",
     "s3cret-env-pw",
+    "s3cret-fleet-pw",
+    "s3cret-frames-key",
     "s3cret-hook-name",
     "s3cret-program",
     "s3cret-argument",
@@ -125,6 +127,8 @@ impl Stage {
             .args(more)
             .env("PATH", path)
             .env("MYSQL_PWD", "s3cret-env-pw")
+            .env("FREEZEFRAME_FLEET_PASSWORD", "s3cret-fleet-pw")
+            .env("AWS_SECRET_ACCESS_KEY", "s3cret-frames-key")
             .current_dir(self.0.path())
             .output()
             .unwrap()
