@@ -60,7 +60,7 @@ impl Leftovers {
         let swept = self.sweep(SystemTime::now());
         if swept.deleted > 0 {
             output::note(&format!(
-                "hooks: deleted {} files for hooks that are no longer configured, older than {} hours",
+                "hooks: deleted files of hooks that are no longer configured: {} (older than {} hours)",
                 swept.deleted,
                 PATIENCE.as_secs() / 3600
             ));

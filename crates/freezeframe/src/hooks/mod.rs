@@ -168,7 +168,7 @@ impl Hooks {
             if given_up > 0 {
                 state.failed.fetch_add(given_up, Ordering::Relaxed);
                 output::note(&format!(
-                    "hook {}: gave up {given_up} events of an earlier start: unreadable, or more than 500",
+                    "hook {}: gave up events of an earlier start: {given_up} (unreadable, or more than 500)",
                     hook.name
                 ));
             }
