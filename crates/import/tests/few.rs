@@ -193,3 +193,29 @@ fn all_wait_for_a_mutex_and_nobody_works() {
     assert!(!is_stuck(&[waiters, idle]));
     assert!(!is_stuck(&[idle, first]));
 }
+
+/// Versions word it differently, and a log shown in part has only one of the lines.
+#[test]
+fn a_galera_node_says_in_several_ways_that_it_has_no_majority() {
+    let first = |text: &str| found(text).into_iter().next();
+    let lost = Some(("quorum-lost".to_owned(), Level::Possible));
+    for text in [
+        "2024-05-11  9:12:09 0 [Warning] WSREP: no nodes coming from prim view, prim not possible\n",
+        "2024-05-11  9:12:09 2 [Note] WSREP: New cluster view: global state: 6a1e:4711, view# -1: non-Primary, number of nodes: 1, my index: 0, protocol version 3\n",
+        "2024-05-11T09:12:09.123456Z 0 [Note] [MY-000000] [Galera] Received NON-PRIMARY.\n",
+        "Our Galera node does not answer since this morning, all clients get errors, and in its log there is \"Received NON-PRIMARY\".\n",
+    ] {
+        assert_eq!(first(text), lost, "{text}");
+    }
+    for text in [
+        "2024-05-11  9:12:09 2 [Note] WSREP: New cluster view: global state: 6a1e:4711, view# 17: Primary, number of nodes: 3, my index: 0, protocol version 3\n\
+         2024-05-11  9:12:10 0 [Note] WSREP: New COMPONENT: primary = yes, bootstrap = no, my_idx = 0, memb_num = 3\n",
+        "2024-05-11T09:12:05.123456Z 0 [Note] [MY-000000] [Galera] Received self-leave message.\n\
+         2024-05-11T09:12:09.123456Z 0 [Note] [MY-000000] [Galera] Received NON-PRIMARY.\n",
+    ] {
+        assert!(
+            !found(text).iter().any(|(cause, _)| cause == "quorum-lost"),
+            "{text}"
+        );
+    }
+}
