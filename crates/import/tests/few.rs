@@ -219,3 +219,34 @@ fn a_galera_node_says_in_several_ways_that_it_has_no_majority() {
         );
     }
 }
+
+/// The server writes of a long wait to the error log, and lists the same wait in the status that it prints behind it.
+#[test]
+fn one_wait_that_is_told_twice_is_one_source() {
+    let wait = "--Thread 139817236203264 has waited at buf0flu.cc line 1239 for 602.00 seconds the semaphore:\n\
+        Mutex at 0x55d0c5a6f4a8, Mutex FLUSH_LIST created buf0buf.cc:1027, lock var 1\n";
+    let logged =
+        format!("2024-05-11T10:02:11.123456Z 0 [Warning] InnoDB: A long semaphore wait:\n{wait}");
+    let status = format!(
+        "=====================================\n2024-05-11 10:02:20 0x7f2a INNODB MONITOR OUTPUT\n\
+         =====================================\nPer second averages calculated from the last 20 seconds\n\
+         ----------\nSEMAPHORES\n----------\nOS WAIT ARRAY INFO: reservation count 4711\n{wait}\
+         OS WAIT ARRAY INFO: signal count 4000\n------------\nTRANSACTIONS\n------------\nTrx id counter 1\n\
+         ----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n"
+    );
+    for text in [&logged, &status, &format!("{logged}\n{status}")] {
+        let all = verdict(text).findings;
+        let hang = all.iter().find(|one| one.cause == "long-semaphore-bug");
+        let hang = hang.unwrap();
+        assert_eq!(hang.level, Level::Possible, "{text}");
+        let sources: Vec<&str> = hang
+            .witnesses
+            .iter()
+            .map(|one| one.source.as_str())
+            .collect();
+        assert!(
+            sources.iter().all(|source| *source == sources[0]),
+            "{sources:?}"
+        );
+    }
+}

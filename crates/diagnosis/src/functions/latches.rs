@@ -44,12 +44,6 @@ pub(crate) static KIND: Kind = Kind {
     ],
 };
 
-/// InnoDB tells of its waits and of its state in one text.
-const INNODB: &str = "innodb";
-
-/// Where the waits were told, when no status was taken.
-const ERROR_LOG: &str = "error_log";
-
 #[derive(Debug)]
 struct Latches {
     /// Which waits are meant: each of these matches.
@@ -131,8 +125,9 @@ impl Latches {
 }
 
 impl Function for Latches {
+    /// InnoDB tells of its waits and of its state in one text.
     fn source(&self) -> &'static str {
-        INNODB
+        "innodb"
     }
 
     fn words(&self, in_full: bool) -> String {
@@ -162,7 +157,7 @@ impl Function for Latches {
         measured.each = Some(each.unwrap_or_else(|| "no latch".to_owned()));
         // An error log that tells of waits is one source with its other lines.
         if evidence.captured("semaphores") == Some("error log") {
-            measured.source = Some(ERROR_LOG.to_owned());
+            measured.source = Some("error_log".to_owned());
         }
         if self.counting == Counting::Waits && evidence.is_part("innodb") {
             measured.limits = sign.limits.in_part();
@@ -220,12 +215,8 @@ fn most(test: &Latches, list: &[PlacedWait]) -> Option<String> {
 fn latch(placed: &PlacedWait) -> String {
     let created = placed.created_at.as_ref();
     let created = created.map(|place| format!("the latch created in {place}"));
-    placed
-        .wait
-        .lock_name
-        .clone()
-        .or(created)
-        .unwrap_or_else(|| format!("a latch asked for in {}", placed.asked_at))
+    let name = placed.wait.lock_name.clone().or(created);
+    name.unwrap_or_else(|| format!("a latch asked for in {}", placed.asked_at))
 }
 
 fn matches(test: &Latches, placed: &PlacedWait) -> bool {

@@ -100,11 +100,10 @@ impl Lines {
         section: Option<String>,
         largest: bool,
     ) -> Read<Arc<dyn Function>> {
-        const KEY: &str = "line";
-        let line = from.needed(KEY)?;
+        let line = from.needed("line")?;
         if largest && !line.text().contains("<number>") {
             let problem = "needs a group (?P<number>…) that captures what is counted";
-            return from.refuse(KEY, problem);
+            return from.refuse("line", problem);
         }
         Ok(Arc::new(Self {
             text,
@@ -164,6 +163,16 @@ impl Function for Lines {
             },
         };
         let mut measured = Measured::over_stall(sign, evidence, seen, before);
+        // "A long semaphore wait" announces InnoDB's list: where that was taken by itself, both tell of the same waits.
+        if each.as_ref().is_some_and(|it| it.contains("emaphore wait"))
+            && evidence.captured("semaphores") != Some("error log")
+            && evidence
+                .semaphores()
+                .iter()
+                .any(|(_, list)| !list.is_empty())
+        {
+            measured.source = Some("innodb".to_owned());
+        }
         measured.each = Some(each.unwrap_or_else(|| "no line".to_owned()));
         measured
     }
