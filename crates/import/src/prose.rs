@@ -14,6 +14,41 @@ const WORDS_MAX: usize = 2_000;
 /// What begins and ends lines that are shown as they are (CommonMark, "Fenced code blocks").
 const FENCE: &str = "```";
 
+/// What ends a sentence, or opens a list.
+const ENDS: [char; 11] = ['.', ':', ';', '!', '?', '…', '。', '：', '；', '！', '？'];
+
+/// What may stand in front of a sentence's first word.
+const OPENINGS: &str = "\"'`(“„«";
+
+/// A line of so many characters was broken because it was full.
+const FULL_CHARS: usize = 60;
+
+/// Words after which no sentence ends: the next line goes on with it, however short this one is.
+const NEVER_LAST: [&str; 28] = [
+    "a", "an", "the", "any", "no", "not", "of", "for", "with", "without", "to", "in", "is", "are",
+    "was", "were", "and", "or", "nor", "kein", "keine", "keinen", "ohne", "sans", "aucun",
+    "ningún", "nenhum", "sem",
+];
+
+/// Whether a sentence of one line goes on in the next one: a quotation is open, its last word asks for another one, or
+/// the line was full and the next one begins within a sentence.
+pub(crate) fn goes_on(before: &str, line: &str) -> bool {
+    let (before, line) = (before.trim(), line.trim_start());
+    let may_begin = |c: char| c.is_alphabetic() || OPENINGS.contains(c);
+    if before.is_empty() || before.ends_with(ENDS) || !line.starts_with(may_begin) {
+        return false;
+    }
+    let is_open = |quote: char| before.matches(quote).count() % 2 == 1;
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_within = || first.starts_with(char::is_lowercase) && is_word(first);
+    is_open('"')
+        || is_open('`')
+        || NEVER_LAST.contains(&last.to_lowercase().as_str())
+        || (before.chars().count() >= FULL_CHARS && is_within())
+}
+
 /// Whether most of the lines' words are words of a language, but for those that are shown as they are.
 pub(crate) fn is_prose<'l>(lines: impl IntoIterator<Item = &'l Line<'l>>) -> bool {
     let (mut words, mut of_language) = (0_usize, 0_usize);
@@ -56,7 +91,36 @@ fn is_word_by_itself(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_prose;
+    use super::{goes_on, is_prose};
+
+    #[test]
+    fn a_sentence_goes_on_behind_a_hard_break() {
+        let full = "Since the upgrade of last week all of it is slow, but we never saw";
+        for (before, line) in [
+            ("we do not see any", "Waiting for table metadata lock"),
+            (
+                "we do not see \"Waiting for table",
+                "metadata lock\" anywhere",
+            ),
+            ("there is no", "`Waiting for table flush`"),
+            (full, "metadata lock waits"),
+            ("in der Liste steht kein", "Waiting for table flush"),
+        ] {
+            assert!(goes_on(before, line), "{before} / {line}");
+        }
+        for (before, line) in [
+            ("the shop is not responding", "Waiting for table flush"),
+            ("the shop is not responding", "metadata lock waits"),
+            ("We have no idea. See:", "metadata lock"),
+            (full, "Waiting for table flush"),
+            (full, "buf_LRU_get_free_block"),
+            (full, "| 12 | app | Waiting for table flush |"),
+            (full, ""),
+            ("", "metadata lock"),
+        ] {
+            assert!(!goes_on(before, line), "{before} / {line}");
+        }
+    }
 
     fn reads_as_prose(text: &str) -> bool {
         let (lines, _) = crate::clean::lines_within(text);

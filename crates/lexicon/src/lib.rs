@@ -15,7 +15,7 @@ mod pattern;
 mod phrases;
 
 pub use entry::{Entry, Kind, Layer, Mention, Role};
-pub use mention::mentions;
+pub use mention::{mentions, mentions_after};
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

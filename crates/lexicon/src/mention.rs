@@ -1,5 +1,6 @@
 //! Words of the lexicon within sentences: what people quote when they tell of a stall.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -30,6 +31,11 @@ static PHRASES: LazyLock<Option<Phrases>> = LazyLock::new(|| Phrases::of(Lexicon
 /// The strong words of the lexicon in a line of prose, each once, in the order in which they stand there.
 /// What the sentence denies or only supposes is left out, as far as a few words in front of it tell.
 pub fn mentions(line: &str) -> Vec<Mention<'_>> {
+    mentions_after("", line)
+}
+
+/// The same of a line whose sentence begins in the one before it: what that denies at its end is left out, too.
+pub fn mentions_after<'l>(before: &str, line: &'l str) -> Vec<Mention<'l>> {
     let lexicon = Lexicon::get();
     let mut found: Vec<(usize, Mention)> = Vec::new();
     for (at, token) in tokens(line) {
@@ -45,7 +51,12 @@ pub fn mentions(line: &str) -> Vec<Mention<'_>> {
     if let Some(phrases) = PHRASES.as_ref() {
         found.extend(phrases.within(line));
     }
-    found.retain(|(at, _)| !is_denied(line, *at));
+    let sentence = match before {
+        "" => Cow::Borrowed(line),
+        before => Cow::Owned(format!("{before} {line}")),
+    };
+    let begin = sentence.len() - line.len();
+    found.retain(|(at, _)| !is_denied(&sentence, begin + *at));
     found.retain(|(at, mention)| mention.entry.kind != Kind::Term || !is_in_path(line, *at));
     // A term within a state, a message or a name adds nothing to it.
     let spans: Vec<_> = found

@@ -14,6 +14,7 @@ use crate::format::{Format, Group};
 use crate::formats::unread::stage;
 use crate::line::Line;
 use crate::listed_waits::ListedWaits;
+use crate::prose::goes_on;
 use crate::read::Timestamp;
 use crate::read::{Read, counted};
 use crate::vocabulary::is_at_rest;
@@ -197,7 +198,9 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
     let mut stages = Stages::default();
     let mut shapes = Shapes::default();
     let mut waits = ListedWaits::default();
+    let mut last = None;
     for line in lines {
+        let before: Option<&Line<'_>> = last.replace(line);
         bytes += line.text.len();
         if bytes > BYTES_MAX || read.mentions.len() >= WORDS_MAX {
             break;
@@ -209,7 +212,10 @@ pub(crate) fn read<'l>(path: &str, lines: impl Iterator<Item = &'l Line<'l>>) ->
         if stages.take(line) || waits.take(line) {
             continue;
         }
-        let words = lexicon::mentions(&line.text);
+        // A denial may stand in front of a hard break.
+        let begun = before.filter(|one| one.number + 1 == line.number);
+        let begun = begun.filter(|one| goes_on(&one.text, &line.text));
+        let words = lexicon::mentions_after(begun.map_or("", Line::trimmed), &line.text);
         shapes.count(shape, words.is_empty());
         for found in words {
             if is_look(&found, &line.text)
@@ -417,6 +423,32 @@ mod tests {
         assert!(incident.texts.len() == 2, "{:?}", incident.texts);
         let kept = format!("{incident:?} {:?}", imported.parts);
         assert!(!kept.contains("geheim"), "{kept}");
+    }
+
+    #[test]
+    fn what_is_denied_in_front_of_a_hard_break_is_no_word() {
+        let words = |text: &str| -> Vec<String> {
+            let lines = clean::lines(text);
+            let mentions = read("x", lines.iter()).mentions;
+            mentions.into_iter().map(|one| one.word).collect()
+        };
+        for text in [
+            "In the list we do not see any\nWaiting for table metadata lock, all are in query end.\n",
+            "In the list we do not see \"Waiting for table\nmetadata lock\" anywhere.\n",
+        ] {
+            assert!(
+                words(text)
+                    .iter()
+                    .all(|word| !word.contains("metadata lock")),
+                "{text}"
+            );
+        }
+        for text in [
+            "The shop does not respond.\nWaiting for table metadata lock is what all say.\n",
+            "The shop does not respond\n\nWaiting for table metadata lock is what all say.\n",
+        ] {
+            assert_eq!(words(text), ["Waiting for table metadata lock"], "{text}");
+        }
     }
 
     #[test]

@@ -370,6 +370,19 @@ fn what_is_denied_or_supposed_is_left_out() {
 }
 
 #[test]
+fn a_sentence_may_begin_in_the_line_before() {
+    let words = |before: &str, line: &'static str| -> Vec<&'static str> {
+        let found = mentions_after(before, line).into_iter();
+        found.map(|one| one.text).collect()
+    };
+    let state = "Waiting for table flush";
+    assert_eq!(words("we do not see any", state), [""; 0]);
+    assert_eq!(words("most of them are in", state), [state]);
+    assert_eq!(words("it is not the disk, they say", state), [state]);
+    assert_eq!(words("", state), [state]);
+}
+
+#[test]
 fn no_text_breaks_it() {
     for line in [
         "",
