@@ -1,8 +1,8 @@
 //! `freezeframe profile`: what the processors run, measured or read from a file.
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,6 +17,7 @@ use report::evidence::profile_diff::{RankBy, profile_diff};
 use report::evidence::profile_document::ProfileDocument;
 use report::evidence::profile_json::{diff_json, profile_json};
 use report::evidence::profile_text::{ProfileTextOptions, diff_text, profile_text};
+use store::write_private;
 
 use crate::args;
 use crate::config::Config;
@@ -63,7 +64,7 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
         .into_iter()
         .flatten()
     {
-        open(path).with_context(|| path.display().to_string())?;
+        try_to_open(path)?;
     }
     let wall_at_zero_ms = kernel::clock::wall_ms();
     let mut profiler = Profiler::open(subject, pid, args.hz)?;
@@ -85,10 +86,8 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
     } = profiler.finish();
     if let Some(path) = &args.html {
         let title = format!("Profile of {}", subject_words(subject));
-        write(
-            path,
-            report::profile_page(&title, &profile, &book).as_bytes(),
-        )?;
+        let page = report::profile_page(&title, &profile, &book);
+        write_private(path, page.as_bytes())?;
     }
     if let Some(path) = &args.pprof {
         let options = PprofOptions {
@@ -96,7 +95,7 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
             build_ids,
             server_only: false,
         };
-        write(path, &pprof(&profile, &book, &options))?;
+        write_private(path, &pprof(&profile, &book, &options))?;
     }
     let limit = args.limit;
     let text = if args.json {
@@ -119,7 +118,7 @@ fn take(args: &args::Profile) -> Result<ExitCode> {
             wall_at_zero_ms,
             ..ProfileDocument::new(profile, book)
         };
-        write(path, document.to_json().as_bytes())?;
+        write_private(path, document.to_json().as_bytes())?;
     }
     output::print_either(args.json, &text)?;
     Ok(ExitCode::SUCCESS)
@@ -141,7 +140,7 @@ fn diff(args: &args::Profile, a: &Path, b: &Path) -> Result<ExitCode> {
     if let Some(path) = &args.html {
         let title = format!("{} against {}", b.display(), a.display());
         let page = report::profile_diff_page(&title, first_side, second_side);
-        write(path, page.as_bytes())?;
+        write_private(path, page.as_bytes())?;
     }
     let rank_by = RankBy::usual(&first.profile, &second.profile);
     let compared = profile_diff(first_side, second_side, false, rank_by);
@@ -219,26 +218,19 @@ fn captured(path: &Path) -> Option<ProfileDocument> {
     })
 }
 
-/// Function names tell what a server does: nobody else reads them, also where a file that others
-/// could read was there before. The path may be a device, such as /dev/stdout.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || -> std::io::Result<()> {
-        let mut file = open(path)?;
-        if file.metadata()?.is_file() {
-            file.set_permissions(Permissions::from_mode(0o600))?;
-            file.set_len(0)?;
-        }
-        file.write_all(bytes)
-    };
-    write().with_context(|| path.display().to_string())
-}
-
-/// Opens a file to be written, and leaves what is in it for now.
-fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
+/// Tells before anything is measured of a file that cannot be written; what is there stays, and nothing new is left.
+fn try_to_open(path: &Path) -> Result<()> {
+    let is_new = path.symlink_metadata().is_err();
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    options
         .open(path)
+        .and_then(|_| {
+            if is_new {
+                std::fs::remove_file(path)
+            } else {
+                Ok(())
+            }
+        })
+        .with_context(|| path.display().to_string())
 }

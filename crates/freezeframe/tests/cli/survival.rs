@@ -209,21 +209,30 @@ fn a_page_that_no_disk_took_leaves_nothing_behind() {
         eprintln!("skipped: a small file system can only be mounted by root");
         return;
     };
-    let ticket = tempfile::NamedTempFile::new().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let ticket = dir.path().join("ticket.txt");
     let line = "| 7 | a | h:1 | d | Query | 9 | Waiting for global read lock | SELECT 1 |\n";
-    std::fs::write(ticket.path(), line).unwrap();
+    std::fs::write(&ticket, line).unwrap();
+    let samples = dir.path().join("samples.folded");
+    std::fs::write(&samples, "main;work 7\n").unwrap();
+    let (new, old) = (disk.path().join("x.html"), disk.path().join("old.html"));
+    std::fs::write(&old, "an older page").unwrap();
     let filler = fill(disk.path());
     std::thread::sleep(Duration::from_secs(1));
-    let output = freezeframe()
-        .arg("explain")
-        .arg(ticket.path())
-        .arg("--html")
-        .arg(disk.path().join("x.html"))
-        .output()
-        .unwrap();
+    let [ticket, samples] = [&ticket, &samples].map(|path| path.to_str().unwrap());
+    for arguments in [
+        &["explain", ticket][..],
+        &["profile", "--diff", samples, samples],
+    ] {
+        for page in [&new, &old] {
+            let mut command = freezeframe();
+            let output = command.args(arguments).arg("--html").arg(page).output();
+            assert_eq!(output.unwrap().status.code(), Some(1), "{arguments:?}");
+        }
+    }
     filler.store(false, Ordering::Relaxed);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(files(disk.path()), ["others"]);
+    assert_eq!(files(disk.path()), ["old.html", "others"]);
+    assert_eq!(std::fs::read(&old).unwrap(), b"an older page");
 }
 
 /// Fills a disk until it is told to stop.
