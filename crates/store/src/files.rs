@@ -56,9 +56,9 @@ pub(crate) fn touch_private(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Writes a whole file that only its owner can read; complete or not there. What stood at the path
-/// is replaced, whatever its mode was; what is no file, such as /dev/stdout, is written to.
+/// is replaced, whatever its mode was; what is no file, such as /dev/stdout, is written to, also where it leads to a file.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    if path.metadata().is_ok_and(|there| !there.is_file()) {
+    if is_of_the_system(path) || path.metadata().is_ok_and(|there| !there.is_file()) {
         return std::fs::write(path, bytes).map_err(StoreError::io(path));
     }
     let mut partial = path.as_os_str().to_owned();
@@ -76,6 +76,12 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     written.map_err(|error| error.about(path))
 }
 
+/// A name that the system gives to what is open, or to a device: nothing is put in its place.
+fn is_of_the_system(path: &Path) -> bool {
+    path.parent() == Some(Path::new("/dev"))
+        || ["/dev/fd", "/proc"].iter().any(|dir| path.starts_with(dir))
+}
+
 /// Moves a finished file to its name so that it survives a crash of the machine.
 pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), StoreError> {
     File::open(partial)
@@ -87,4 +93,31 @@ pub(crate) fn publish(partial: &Path, path: &Path) -> Result<(), StoreError> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .map_err(StoreError::io(dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn a_name_of_the_system_is_written_to_and_not_replaced() {
+        for (name, is_of) in [
+            ("/dev/stdout", true),
+            ("/dev/fd/1", true),
+            ("/proc/self/fd/1", true),
+            ("/dev/shm/page.html", false),
+            ("page.html", false),
+        ] {
+            assert_eq!(is_of_the_system(Path::new(name)), is_of, "{name}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("page.html");
+        let open = File::create(&path).unwrap();
+        let name = format!("/proc/self/fd/{}", open.as_raw_fd());
+        write_private(Path::new(&name), b"a page").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"a page");
+        assert_eq!(open.metadata().unwrap().len(), 6, "the same file");
+    }
 }
