@@ -51,8 +51,18 @@
     "count": [[1e6, "M"], [1e4, "k", 1e3], [0, "", 1]],
     "share": [[0, "%", 0.01]],
   };
+  // A long time: two units where it stands alone, one on an axis. Nobody counts in hundredths of a minute.
+  const LONG_TIMES = [[7200, " h", 3600], [120, " min", 60]];
+  const STEPS = Array.from({ length: 18 }, (_, index) => [1, 2, 5][index % 3] * 10 ** Math.floor(index / 3));
+  const longTime = (seconds) => {
+    const [large, unit, rest, small] = seconds < 3600
+      ? [Math.floor(seconds / 60), "min", seconds % 60, "s"]
+      : [Math.floor(seconds / 3600), "h", Math.floor((seconds % 3600) / 60), "min"];
+    return `${large} ${unit}` + (rest ? ` ${rest} ${small}` : "");
+  };
   const say = (unit, value) => {
     if (value === null || value === undefined) return "–";
+    if (unit === "seconds" && value >= 120) return longTime(Math.round(value));
     const [least, suffix, by] = (UNITS[unit] || UNITS.count).find(([least]) => Math.abs(value) >= least);
     const shown = Number((value / (by || least)).toPrecision(3));
     return value === 0 ? "0" : shown + suffix;
@@ -137,6 +147,7 @@
     // The last line is drawn first: areas stand on each other.
     const lines = [...chart.lines].reverse();
     const most = Math.max(chart.level ? chart.level.value : 0, ...lines.flatMap((line) => line.v.map((value) => value || 0)));
+    const long = chart.unit === "seconds" ? LONG_TIMES.find(([least]) => most >= least) : undefined;
     const joined = uPlot.join(lines.map((line) => [line.t, line.v]));
     const ink = (name) => ({ stroke: () => colour(name), grid: { stroke: () => colour("--grid"), width: 1 }, ticks: { stroke: () => colour("--grid"), width: 1, size: 4 }, font: "11px system-ui" });
     const plot = new uPlot({
@@ -149,7 +160,7 @@
       scales: { x: { time: true, range: () => [view.from / 1000, view.to / 1000] }, y: { range: () => [0, most > 0 ? most * 1.06 : 1] } },
       axes: [
         { ...ink("--soft"), show: isFirst || isLast, side: isLast ? 2 : 0, size: 22, values: [[86400, "{MM}-{DD}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
-        { ...ink("--soft"), size: 54, space: 28, incrs: chart.unit === "bytes" ? BYTES : undefined, values: (_, ticks) => ticks.map((tick) => say(chart.unit, tick)) },
+        { ...ink("--soft"), size: 54, space: 28, incrs: chart.unit === "bytes" ? BYTES : long && STEPS.map((step) => step * long[2]), values: (_, ticks) => ticks.map((tick) => (long && tick ? tick / long[2] + long[1] : say(chart.unit, tick))) },
       ],
       series: [{}, ...lines.map((line, drawn) => {
         const own = COLOURS[(lines.length - 1 - drawn) % COLOURS.length];

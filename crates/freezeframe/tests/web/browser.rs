@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use crate::chromium::Chromium;
 use crate::stage::{BEGIN_MS, STALL, Served};
 
+/// In the middle of the stall, milliseconds since 1970.
+const IN_STALL_MS: i64 = BEGIN_MS + (STALL.0 as i64 + 20) * 1000;
+
 /// The time that the address of a history says.
 fn shown(browser: &mut Chromium) -> (i64, i64) {
     let number = |value: Value| value.as_str().unwrap().parse().unwrap();
@@ -119,6 +122,30 @@ fn a_person_finds_zooms_drills_and_compares() {
     );
     let own = format!("http://{}/", served.address);
     assert_eq!(browser.complaints(&own), [""; 0]);
+}
+
+/// Two units where it stands alone, one on the axis.
+#[test]
+fn a_long_time_is_said_in_minutes() {
+    let Some(mut browser) = Chromium::start() else {
+        return;
+    };
+    let served = Served::start();
+    browser.open(&served.url(&format!(
+        "/history?server=db1:3306&from={}&to={}&at={IN_STALL_MS}",
+        IN_STALL_MS - 60_000,
+        IN_STALL_MS + 60_000
+    )));
+    browser.ready("document.querySelectorAll('#charts canvas').length >= 4");
+    let mut text = |selector: &str| -> String {
+        let told = browser.js(&format!(
+            "[...document.querySelectorAll('#charts .strip')].find((one) => \
+             one.textContent.startsWith('Time to an answer')).querySelector('{selector}').textContent"
+        ));
+        told.as_str().unwrap().to_owned()
+    };
+    assert!(text("p").contains("at most 2 min 43 s"), "{}", text("p"));
+    assert!(text(".at").ends_with("2 min 43 s"), "{}", text(".at"));
 }
 
 #[test]

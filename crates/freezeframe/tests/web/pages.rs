@@ -138,7 +138,7 @@ fn a_history_of_hours_keeps_its_peaks_and_zooms(served: &Served) {
     // 40 s of four hours: not averaged away, and not more points than a screen has.
     let answers = values(&titled(&whole, "Time to an answer"));
     assert!(
-        answers.contains(&2.0) && answers.len() <= 1600,
+        answers.contains(&163.0) && answers.len() <= 1600,
         "{}",
         answers.len()
     );

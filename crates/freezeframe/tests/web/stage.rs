@@ -248,7 +248,7 @@ fn readings(second: u64) -> Vec<(&'static str, Vec<Reading>)> {
             vec![Reading::gauge(
                 "probe.query_us",
                 Unit::Microseconds,
-                of(400.0, 2_000_000.0),
+                of(400.0, 163_000_000.0),
             )],
         ),
         (
