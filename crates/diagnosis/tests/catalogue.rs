@@ -339,6 +339,21 @@ fn the_built_in_catalogue_is_whole() {
     }
 }
 
+/// Reports and the live view print these sentences: the pattern by which something is found stands in the measure.
+#[test]
+fn no_sentence_of_a_sign_has_a_pattern() {
+    let mut sentences = 0;
+    for (name, text) in builtin_files() {
+        for line in text.lines().filter(|line| line.starts_with("says = ")) {
+            sentences += 1;
+            for pattern in ["_*", ".*", "^", "\\", "(?"] {
+                assert!(!line.contains(pattern), "{name}: {pattern}: {line}");
+            }
+        }
+    }
+    assert!(sentences > 300, "{sentences}");
+}
+
 proptest! {
     #[test]
     fn a_damaged_file_never_panics(at in 0usize..SOUND.len(), length in 0usize..40, text in ".{0,12}") {
