@@ -10,6 +10,7 @@ mod history;
 #[allow(dead_code, reason = "shared with the tests of the reports")]
 #[path = "../../../report/tests/common/mod.rs"]
 mod made;
+mod recorded;
 mod told_locks;
 
 use std::path::Path;
