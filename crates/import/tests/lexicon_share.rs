@@ -108,7 +108,9 @@ fn texts(incident: &Incident, shares: &mut Shares) {
                     serde_json::from_str(text.body()).unwrap_or_default();
                 for wait in waits {
                     let latch = wait.lock_name.as_deref();
-                    let name = latch.unwrap_or(&wait.file);
+                    // Older servers print the path where they were built.
+                    let file = wait.file.rsplit('/').next().unwrap_or_default();
+                    let name = latch.unwrap_or(file);
                     let kinds = [Kind::Latch, Kind::Place];
                     add(shares, "latches and places", name, 1.0, &kinds);
                 }

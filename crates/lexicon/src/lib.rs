@@ -198,8 +198,17 @@ impl Lexicon {
         telling.or(Some(first))
     }
 
-    /// What a word or a line means, by each kind that knows it, the surest first.
+    /// What a word or a line means, by each kind that knows it, the surest first. A server's source file may have the path in
+    /// front where it was built.
     pub fn find(&self, text: &str) -> Vec<&Entry> {
+        let found = self.find_as_it_is(text);
+        match text.rsplit_once('/') {
+            Some((_, file)) if found.is_empty() && file.contains('.') => self.find_as_it_is(file),
+            _ => found,
+        }
+    }
+
+    fn find_as_it_is(&self, text: &str) -> Vec<&Entry> {
         let mut best: HashMap<Kind, (&Entry, usize)> = HashMap::new();
         for (entry, pattern) in self.candidates(text, self.anywhere.values()) {
             let letters = pattern.letters();

@@ -137,4 +137,6 @@ fn what_is_asked_for_is_found() {
     // Capital letters tell functions apart, and states not.
     assert!(lexicon.lookup(Kind::Function, "COMPACTION_ALLOC").is_none());
     assert!(lexicon.find("qq no such thing qq").is_empty());
+    let built = lexicon.find("/build/mysql-5.5.9/storage/innobase/trx/trx0trx.c");
+    assert_eq!(built.first().map(|entry| entry.kind), Some(Kind::Place));
 }
