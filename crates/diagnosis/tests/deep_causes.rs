@@ -728,3 +728,33 @@ fn a_page_that_gets_its_hash_anew_is_no_drop() {
         "row_search_for_mysql",
     ]));
 }
+
+/// MySQL 5.5 opens the tables in one thread after a crash, and who comes late sees nothing else before.
+#[test]
+fn a_start_is_one_even_for_who_comes_late() {
+    let level = |frames: &'static [&'static str]| {
+        let verdict = Story::healthy()
+            .threads(&[(1, "mysqld", Sleeping, frames)])
+            .level("probe.connect_outcome", 1.0, 1.0)
+            .unchanged()
+            .verdict();
+        let named = named(&verdict);
+        let start = named.iter().find(|it| it.0 == "slow-startup");
+        start.map(|it| it.1)
+    };
+    let opens = &[
+        "pread64",
+        "os_file_pread",
+        "fil_load_single_table_tablespaces",
+        "recv_init_crash_recovery",
+    ];
+    assert_eq!(level(opens), Some(Level::Certain));
+    // A statement opens a table that a foreign key names, at any time.
+    let key = &[
+        "pread64",
+        "fil_ibd_open",
+        "dd_open_table_one_on_name",
+        "dd_open_fk_tables",
+    ];
+    assert_eq!(level(key), None);
+}
