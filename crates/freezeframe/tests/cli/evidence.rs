@@ -84,7 +84,6 @@ const NOT_PROVOKED: &[(&str, &str)] = &[
         "tried on MySQL 5.5.9: the checkpoint holds the writers back first",
     ),
     ("shutdown-hang", "needs a server with that bug"),
-    ("slow-startup", "needs hundreds of thousands of tables"),
     ("ssd-trim-raid", "needs such a disk"),
     (
         "status-monitoring",
@@ -117,6 +116,7 @@ const BY_HAND: &[&str] = &[
     "linux-auditd",
     "other-programs-cpu",
     "quorum-lost",
+    "slow-startup",
     "steal-time",
 ];
 
