@@ -758,3 +758,23 @@ fn a_start_is_one_even_for_who_comes_late() {
     ];
     assert_eq!(level(key), None);
 }
+
+/// `top` shows it where nobody printed `cpu.stat`: the main thread is ready, other CPUs are idle, and the server hardly runs.
+#[test]
+fn a_server_that_is_ready_beside_idle_cpus_is_limited_unless_its_group_says_otherwise() {
+    let story = |ready: f64, busy: f64| {
+        Story::healthy()
+            .level("process.ready_share", 0.0, ready)
+            .level("process.cpus", 0.1, 0.1)
+            .level("cpu.busy_share", 0.2, busy)
+    };
+    let is_named = |story: Story| {
+        let verdict = story.verdict();
+        named(&verdict).iter().any(|one| one.0 == "cgroup-throttle")
+    };
+    assert!(is_named(story(1.0, 0.2)));
+    assert!(!is_named(story(0.1, 0.2)), "it runs when it is ready");
+    assert!(!is_named(story(1.0, 0.9)), "other programs have the CPUs");
+    let counted = story(1.0, 0.2).rate("cgroup.cpu.nr_throttled", 0.0, 0.0);
+    assert!(!is_named(counted));
+}
